@@ -89,13 +89,26 @@ def test_the_same_seed_draws_the_same_network() -> None:
         ([rf.Dense(2, mask=np.zeros((2, 4))), rf.Dense(1)], r"layers\[0\].mask must leave every unit an input"),
         ([rf.Dense(2, mask=np.ones((2, 3))), rf.Dense(1)], r"layers\[0\].mask must have the shape"),
         ([rf.Shared([[0, 2, 0, 0]])], r"layers\[0\].index must number"),
-        ([rf.Shared([[0, 1]])], r"layers\[0\].index must hold integers"),
+        ([rf.Shared([[0, 1]])], r"layers\[0\].index must have the shape \(width, 4\), found the shape \(1, 2\)"),
+        ([rf.Shared([[0, 1], [0]])], r"layers\[0\].index must be an array of shape \(width, 4\), found 1 entries"),
+        ([rf.Shared([[0.5, 1, 0, 0]])], r"layers\[0\].index must hold integers, found the dtype float64"),
+        ([rf.Shared([[0, 1, 0, 0]], [[1, np.nan, 0, 0]])], r"layers\[0\].fixed must hold finite numbers only"),
+        ([rf.Shared([[0, 1, 0, 0]], [[1j, 0, 0, 0]])], r"layers\[0\].fixed must hold real numbers, found"),
+        ([rf.Shared([[0, 1, 0, 0]], [["a", 0, 0, 0]])], r"layers\[0\].fixed must hold real numbers, found"),
+        ([rf.Shared([[0, 1, 0, 0]], [1, 0, 0, 0])], r"layers\[0\].fixed must have the shape \(1, 4\), found the shape"),
+        ([rf.Residual(rf.Residual(rf.Dense(4))), rf.Dense(1)], r"layers\[0\].layer must be a layer with a matrix"),
         ([rf.Conv2d(1, 2), rf.Dense(1)], r"layers\[0\] must read inputs of the shape"),
     ],
 )
 def test_layers_that_do_not_fit_are_named(layers: list[object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rf.DeepNetwork.init(layers, dim=DIM)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bias", ["no", np.zeros(3), [0.0, 0.0], None, 0])
+def test_a_layer_has_biases_or_has_none(bias: object) -> None:
+    with pytest.raises(ValueError, match="bias must be True or False, found a value of type"):
+        rf.Dense(3, bias=bias)  # type: ignore[arg-type]
 
 
 def spec(**change: object) -> list[dict[str, object]]:
@@ -118,6 +131,8 @@ def spec(**change: object) -> list[dict[str, object]]:
         ({"idx": [[0.5, 1], [2, 3]]}, r"spec\[1\].edges.idx must hold integers"),
         ({"idx": [[-1, -1], [2, 3]]}, r"spec\[1\] must connect every unit"),
         ({"const": [[1.0]]}, r"spec\[1\].edges.const must hold finite numbers"),
+        ({"const": [[np.nan, 0.0], [0.0, 0.0]]}, r"spec\[1\].edges.const must hold finite numbers"),
+        ({"const": [[1j, 0.0], [0.0, 0.0]]}, r"spec\[1\].edges.const must hold real numbers"),
     ],
 )
 def test_a_node_that_does_not_fit_is_named(change: dict[str, object], message: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, invalid, leak_value
+from .._validation import FloatArray, freeze, invalid, leak_value, real_array
 
 IndexArray = npt.NDArray[np.int64]
 Spec = list[dict[str, Any]]
@@ -118,10 +118,9 @@ def _edge(given: dict[str, Any], name: str, size: int, before: list[Node]) -> Ed
     const = given.get("const")
     if const is None:
         return Edge(int(src), tap, idx, None)
-    fixed = np.array(const, dtype=np.float64)
-    if fixed.shape != shape or not np.isfinite(fixed).all():
+    fixed = real_array(const, f"{name}.edges.const", f"{shape}")
+    if fixed.shape != shape:
         raise invalid(f"{name}.edges.const", f"hold finite numbers of the shape {shape}", f"the shape {fixed.shape}")
-    freeze(fixed)
     return Edge(int(src), tap, idx, fixed)
 
 

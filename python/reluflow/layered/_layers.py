@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import instance, integer, invalid, one_of
+from .._validation import instance, integer, invalid, one_of, read_array, real_array, truth
 from ._graph import Edge, IndexArray, Node
 
 ACTIVATIONS = ("relu", "linear")
@@ -57,7 +57,7 @@ class Layer:
 
     def _matrix(self, builder: Builder, name: str) -> tuple[IndexArray, Any, tuple[int, ...]]:
         """Return index matrix, fixed entries or None, and the shape of the output."""
-        raise TypeError(f"{type(self).__name__} makes no matrix")
+        raise invalid(name, "be a layer with a matrix, such as Dense(10)", f"a value of type {type(self).__name__}")
 
     def _build(self, builder: Builder, name: str, is_last: bool) -> None:
         idx, const, shape = self._matrix(builder, name)
@@ -100,6 +100,7 @@ class Dense(Layer):
     def __post_init__(self) -> None:
         integer(self.width, "width")
         _checked_activation(self.activation)
+        truth(self.bias, "bias")
 
     def _matrix(self, builder: Builder, name: str) -> tuple[IndexArray, Any, tuple[int, ...]]:
         inputs = builder.nodes[-1].size
@@ -151,7 +152,7 @@ class Shared(Layer):
     index : array_like of int, shape (width, inputs)
         Number of the layer's parameter in each entry, from 0; -1 for none.
     fixed : array_like, shape (width, inputs), optional
-        Fixed entries that are added.
+        Fixed entries that are added, finite.
     activation : {"relu", "linear"}, optional
         As in `Dense`.
     """
@@ -164,10 +165,12 @@ class Shared(Layer):
         _checked_activation(self.activation)
 
     def _matrix(self, builder: Builder, name: str) -> tuple[IndexArray, Any, tuple[int, ...]]:
-        index = np.asarray(self.index)
         inputs = builder.nodes[-1].size
-        if index.ndim != 2 or index.shape[0] < 1 or index.shape[1] != inputs or index.dtype.kind not in "iu":
-            raise invalid(f"{name}.index", f"hold integers of the shape (width, {inputs})", f"the shape {index.shape}")
+        index = read_array(self.index, f"{name}.index", f"(width, {inputs})")
+        if index.ndim != 2 or index.shape[0] < 1 or index.shape[1] != inputs:
+            raise invalid(f"{name}.index", f"have the shape (width, {inputs})", f"the shape {index.shape}")
+        if index.dtype.kind not in "iu":
+            raise invalid(f"{name}.index", "hold integers", f"the dtype {index.dtype}")
         count = int(index.max()) + 1
         missing = np.setdiff1d(np.arange(count), index)
         if index.min() < -1 or missing.size:
@@ -177,7 +180,7 @@ class Shared(Layer):
         idx = np.where(index >= 0, builder.new(count, max(fan_in, 1))[index] if count else -1, -1).astype(np.int64)
         if self.fixed is None:
             return idx, None, (index.shape[0],)
-        fixed = np.array(self.fixed, dtype=np.float64)
+        fixed = real_array(self.fixed, f"{name}.fixed", f"{index.shape}")
         if fixed.shape != index.shape:
             raise invalid(f"{name}.fixed", f"have the shape {index.shape}", f"the shape {fixed.shape}")
         return idx, fixed, (index.shape[0],)
@@ -190,7 +193,7 @@ class Residual(Layer):
     Parameters
     ----------
     layer : Layer
-        The layer that makes W h_before; it has as many units as inputs.
+        The layer that makes W h_before, no `Residual` itself; it has as many units as inputs.
     """
 
     layer: Layer
