@@ -15,6 +15,7 @@ from ._style import BLACK, GREEN, GREY, PALE, PURPLE, sign_colour, square_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
 
 # Two greys for neighbouring sectors, so that boundaries are seen without lines across the paths.
 _SECTOR_FILL = ("#F3F3F3", "#E7E7E7")
@@ -182,17 +183,24 @@ def decision(
             raise invalid("reference", "be the two coordinates of a direction", f"{normal.tolist()}")
         along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal) * 2.0 * half
         ax.plot([-along[0], along[0]], [-along[1], along[1]], color=GREEN, linestyle=(0, (4, 2)), linewidth=1.1)
-    dots: dict[str, Any] = {"s": float(np.clip(400.0 / len(plane.y), 5.0, 26.0)), "linewidths": 0.5, "zorder": 4}
-    if not has_labels:
-        colours = {"c": plane.y, "cmap": filled.cmap, "norm": filled.norm, "edgecolors": BLACK}
-        ax.scatter(*plane.points.T, **dots, **colours)
-    for sign, marker in ((1.0, "o"), (-1.0, "s")) if has_labels else ():
-        mine = plane.y == sign
-        ax.scatter(*plane.points[mine].T, marker=marker, c=sign_colour(sign), edgecolors="white", **dots)
+    _samples(plane, ax, None if has_labels else filled)
     ax.set_aspect("equal")
     ax.set_xlim(-half, half)
     ax.set_ylim(-half, half)
     return ax
+
+
+def _samples(plane: DecisionPlane, ax: Axes, outputs: ContourSet | None) -> None:
+    """Draw the samples by label, or in the colours that `outputs` has for their targets."""
+    size = float(np.clip(400.0 / len(plane.y), 5.0, 26.0))
+    u, v = plane.points.T
+    if outputs is not None:
+        colours: dict[str, Any] = {"c": plane.y, "cmap": outputs.cmap, "norm": outputs.norm}
+        ax.scatter(u, v, s=size, edgecolors=BLACK, linewidths=0.5, zorder=4, **colours)
+        return
+    for sign, marker in ((1.0, "o"), (-1.0, "s")):
+        mine, colour = plane.y == sign, sign_colour(sign)
+        ax.scatter(u[mine], v[mine], s=size, marker=marker, c=colour, edgecolors="white", linewidths=0.5, zorder=4)
 
 
 @figure
@@ -281,8 +289,10 @@ def polar_set(
     )
     ax.text(1.08 * tip[0], 1.08 * tip[1], "$y$", color=GREY, ha="center", va="center")
     if dual is not None:
+        star = _pair(dual, "dual")
         ax.scatter(
-            *_pair(dual, "dual"),
+            star[0],
+            star[1],
             s=70,
             marker="*",
             c=GREEN,
