@@ -223,6 +223,8 @@ def test_a_descent_by_huge_steps_ends_without_a_warning(loss: str) -> None:
         assert found.status in ("reached_steps", "non_finite")
         assert np.isfinite(found.theta).all()
     assert found.status == "non_finite"
+    first = rf.descend((X, [1, -1, 1]), rf.Network.init(3, 2, seed=0), step=1e308, n_steps=5, train="first")
+    assert (first.status, first.t[-1]) == ("reached_steps", np.inf)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e-2, 1e4])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from . import _core
 from ._files import read_archive, write_archive
 from ._validation import (
@@ -291,7 +293,8 @@ def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any]) -> Descen
     inner = {**settings, "step": settings["step"] * reader.speed}
     found = descend_layers(pair.data, reader.layers(), inner, reader.decay(settings["weight_decay"]))
     W, a = reader.weights(found.theta)
-    t = settings["step"] * found.step_index
+    with np.errstate(over="ignore"):
+        t = settings["step"] * found.step_index
     for array in (W, a, t):
         freeze(array)
     values = {name: getattr(found, name) for name in ("step_index", "log_loss", *_VALUES)}

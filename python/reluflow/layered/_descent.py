@@ -133,9 +133,10 @@ def descend_layers(
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
         status = steps.take()
         losses = [log_loss(network.outputs(theta), targets, settings["loss"], counts) for theta in steps.theta]
-    index = np.array(steps.index)
+        index = np.array(steps.index)
+        t = settings["step"] * index
     arrays = {
-        "t": settings["step"] * index,
+        "t": t,
         "step_index": index,
         "theta": np.array(steps.theta),
         "log_loss": np.array(losses) + log(factor),
