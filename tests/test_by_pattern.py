@@ -117,7 +117,7 @@ def test_samples_at_rest_are_those_of_gordans_theorem(seed: int, n: int, m: int,
     np.testing.assert_array_equal(lam > 0, rests)
     assert lam[rests].min() >= 1e-5
     assert lam[rests & reached].sum() == pytest.approx(SUM)
-    assert np.abs(lam @ moves).max() < 1e-12
+    assert np.abs(lam @ moves).max() < 1e-11  # what a certificate allows; found by a linear program
 
 
 @pytest.mark.slow
