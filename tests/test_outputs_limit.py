@@ -178,6 +178,14 @@ def test_second_derivatives_tell_a_saddle_that_no_zero_neuron_leaves() -> None:
     assert calm.curvature > 0
 
 
+def test_a_neuron_that_no_sample_moves_makes_no_saddle() -> None:
+    """It has died on the boundary of the only sample that counts: no small change of it changes the loss."""
+    data = [[1.0, 0.0], [0.3, 1.0]], [1, 0], [1.0, 0.0]
+    limit = ended(data, rf.Network([[0.2, 1.0]], [[0.5, -0.5]]), "cross_entropy").limit
+    assert (limit.certified, limit.point, limit.escape) == (True, "not decided", None)
+    assert limit.network.W[0] == pytest.approx([0.0, 1.0], abs=1e-12)
+
+
 # --- what is not certified -------------------------------------------------------------------------------------------
 
 

@@ -37,14 +37,14 @@ _LARGEST = 1.2e8
 
 
 class _Chart:
-    """The networks of one pattern, by coordinates x = (q_j, a_j) of the neurons that can move."""
+    """The networks of one pattern, by coordinates x = (q_j, a_j) of the neurons that samples that count can move."""
 
     def __init__(self, problem: OutputProblem, net: Network) -> None:
         assert net.pattern is not None  # for the type checker: the network of a run has one
         self.problem, self.net = problem, net
         slope = slopes(net.pattern, net.leak)
         found = problem.boundaries
-        self.rows = np.flatnonzero(slope.any(axis=1) & (net.W.any(axis=1) | net.a.any(axis=1)))
+        self.rows = np.flatnonzero(slope[:, problem.counts > 0].any(axis=1) & (net.W.any(axis=1) | net.a.any(axis=1)))
         self.Q = []
         for j in self.rows:
             held = span(found.normal[np.unique(found.boundary[net.pattern[j] == 0])])
@@ -67,7 +67,7 @@ class _Chart:
         return parts
 
     def outputs(self, x: FloatArray) -> FloatArray:
-        """F, shape (n, K), of the moving neurons, which are all that have any."""
+        """F, shape (n, K), of the moving neurons, which are all that have any on samples that count."""
         f = np.zeros((len(self.problem.X), self.net.n_outputs))
         for A, (q, a) in zip(self.A, self.split(x), strict=True):
             f += np.outer(A @ q, a)
@@ -220,14 +220,16 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     residuals = Residuals(relative, 0.0, 0.0, max(point.excess / unit if unit > 0 else 0.0, point.violation))
     reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms")
     values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
-    return _limit(net, lam, residuals, distance, reasons, _decided(chart, x, point, values, bool(reasons)), values)
+    decided = point.undecided() if reasons else _decided(chart, x, point, values, unit)
+    return _limit(net, lam, residuals, distance, reasons, decided, values)
 
 
-def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArray, doubtful: bool) -> OutputPoint:
-    """Add what the second derivatives say: a direction in which the objective falls makes a saddle."""
-    if doubtful:
-        return point.undecided()
-    is_flat = not len(values) or values[0] > -FALL_TOL * np.abs(values).max()
+def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArray, unit: float) -> OutputPoint:
+    """Add what the second derivatives say: a direction in which the objective falls makes a saddle.
+
+    The fall is a part of the terms `unit` of the gradient: all second derivatives may be rounding.
+    """
+    is_flat = not len(values) or values[0] >= -FALL_TOL * unit
     if point.kind != "not decided" or is_flat or not is_off(chart.problem.X, chart.network(x)):
         return point
     vectors = np.linalg.eigh(chart.hessian(x))[1]
