@@ -8,6 +8,7 @@ from sklearn.datasets import make_moons
 
 import reluflow as rf
 from reluflow.limits import _point
+from reluflow.limits._finite import rounding_left
 
 
 def squared(data: rf.Dataset, net: rf.Network, until: float = 200.0) -> rf.limits.Limit:
@@ -139,3 +140,25 @@ def test_a_group_on_which_decay_slightly_outweighs_the_pull_vanishes() -> None:
     # Six neurons slide under a pull of (1 - 9.5e-4) γ: little, but it decides that they are zero in the limit.
     assert np.count_nonzero(sol.limit.network.a == 0) == 6
     assert sol.limit.residuals.largest < 1e-12
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_neurons_that_cancel_leave_rounding_in_the_gradient(n_outputs: int) -> None:
+    """Pairs that differ by the least-squares fit: outputs near one are made of terms near a million."""
+    X = np.column_stack((np.ones(4), [1.0, 2.0, 4.0, 7.0]))
+    common = 1e5 * n_outputs * np.array([1 / np.pi, 1 / np.e])
+    a = np.vstack((np.eye(n_outputs), -np.eye(n_outputs)))
+    limits = []
+    for seed in range(6):
+        Y = np.random.default_rng(seed).standard_normal((4, n_outputs))
+        W = np.vstack((np.linalg.lstsq(X, Y, rcond=None)[0].T + common, np.tile(common, (n_outputs, 1))))
+        net, targets = (rf.Network(W, a[:, 0]), Y[:, 0]) if n_outputs == 1 else (rf.Network(W, a), Y)
+        sol = rf.integrate((X, targets), net, until=rf.Stop(limit=True, log_time=10.0), loss="squared")
+        limits.append(sol.limit)
+    assert max(limit.residuals.stationarity for limit in limits) > 1e-11
+    assert {(limit.certified, limit.point) for limit in limits} == {(True, "local minimum")}
+
+
+def test_no_more_is_certified_than_a_billionth_of_the_gradient() -> None:
+    assert (rounding_left(1.0), rounding_left(1e20)) == (1e-11, 1e-9)
+    assert rounding_left(1e5) == pytest.approx(8e5 * np.finfo(np.float64).eps)

@@ -20,12 +20,12 @@ from ..losses import duals, duals_of, is_of_margins, log_curvatures, loss_argume
 from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
 from ._direction import CERTIFIED_TOL, unpolished
-from ._finite import doubts_of_point
+from ._finite import doubts_of_point, point_tolerance
 from ._groups import Groups
 from ._kkt import symmetric_least_squares, weighted_gram
 from ._limit import Limit
 from ._point import Point, point_with_decay
-from ._state import State, output_terms
+from ._state import State
 
 # Newton steps on the equations: from a state near the point some 5 are taken.
 _STEPS = 40
@@ -36,10 +36,6 @@ _NEAR = 1e-3
 _VECTOR_STEPS = 6
 # Directions that are softer than the stiffest by this factor are rounding.
 _SOFTEST = 1e-14
-# Roundings of the terms of an output that its multiplier may be off by, as they add up over neurons and dimensions.
-_ROUNDINGS = 8.0
-# No residual above this is certified, whatever rounding leaves.
-_LARGEST_TOL = 1e-9
 
 
 _Values: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]  # f, λ and the sizes of the live groups
@@ -235,7 +231,7 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
     excess = float(pulls.excess[live].max(initial=0.0))
     sign = max(excess / unit, grows / unit, pattern_violation(state.groups, net))
     residuals = Residuals(gradient / (unit * (net.norm if net.norm > 0 else 1.0)), 0.0, 0.0, sign)
-    tolerance = _tolerance(state, net, unit)
+    tolerance = point_tolerance(state, net, unit)
     reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
     limit = Network(net.W, net.a, leak=net.leak, pattern=state.pattern if sign <= CERTIFIED_TOL else None)
     point = point_with_decay(state.groups, limit, lam, decay) if not reasons else Point("not decided")
@@ -260,15 +256,6 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
         point=point.kind,
         escape=point.escape,
     )
-
-
-def _tolerance(state: State, net: Network, unit: float) -> float:
-    """Return what rounding of the outputs leaves of the gradient: more than of its terms where errors are small."""
-    data = state.data
-    sizes = output_terms(data, net) + (0.0 if is_of_margins(state.loss) else np.abs(data.y))
-    bends = data.counts * np.exp(log_curvatures(loss_arguments(data, net(data.X), state.loss), state.loss))
-    terms = float((bends * sizes) @ np.linalg.norm(data.X, axis=1)) / unit
-    return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
 
 
 def _gradient(groups: Groups, net: Network, g: FloatArray, decay: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._validation import FloatArray, freeze
-from ..losses import is_of_margins, log_curvatures
+from ..losses import is_of_margins, log_curvatures, loss_arguments
 from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
 from ._core import Core
@@ -13,7 +13,7 @@ from ._direction import CERTIFIED_TOL, unpolished
 from ._groups import Groups
 from ._limit import Limit
 from ._point import Point, point_of
-from ._state import State
+from ._state import State, output_terms
 
 # Gauss-Newton steps for the weights; from a state near the point some 5 are taken.
 _WEIGHT_STEPS = 30
@@ -26,6 +26,10 @@ MAX_DISTANCE = 1e-4
 _FAR = 1.0
 # Gauss-Newton steps that lead so far away do not come back.
 _LOST = 30.0
+# Roundings of the terms of an output that its multiplier may be off by, as they add up over neurons and dimensions.
+_ROUNDINGS = 8.0
+# No residual above this is certified, whatever rounding leaves.
+_LARGEST_TOL = 1e-9
 
 
 def finite(state: State, core: Core) -> Limit:
@@ -60,7 +64,8 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     unit = max(unit, float(np.finfo(np.float64).tiny))  # no target and no network: nothing pulls
     sign = max(float(pulls.excess.max(initial=0.0)) / unit, pattern_violation(here.groups, net))
     residuals = Residuals(gradient / (unit * net.norm) if net.norm > 0 else gradient, 0.0, 0.0, sign)
-    reasons = doubts_of_point(residuals, distance, f"its norm is {gradient:.2g}")
+    tolerance = point_tolerance(state, net, unit)
+    reasons = doubts_of_point(residuals, distance, f"its norm is {gradient:.2g}", tolerance)
     pattern = state.pattern if sign <= CERTIFIED_TOL else None
     support, held = np.arange(state.data.n), here.held_pairs(net)
     limit = net._with(net.W, net.a, pattern)
@@ -104,9 +109,23 @@ def _curvature(state: State, net: Network) -> float:
     return float(sizes[0]) if sizes.size else float("nan")
 
 
-def doubts_of_point(
-    residuals: Residuals, distance: float, gradient: str, tolerance: float = CERTIFIED_TOL
-) -> list[str]:
+def point_tolerance(state: State, net: Network, unit: float) -> float:
+    """Return what rounding of the outputs leaves of the gradient, a part of its terms `unit`, see `rounding_left`."""
+    data = state.data
+    sizes = output_terms(data.X, net) + (0.0 if is_of_margins(state.loss) else np.abs(data.y))
+    bends = data.counts * np.exp(log_curvatures(loss_arguments(data, net(data.X), state.loss), state.loss))
+    return rounding_left(float((bends * sizes) @ np.linalg.norm(data.X, axis=1)) / unit)
+
+
+def rounding_left(terms: float) -> float:
+    """Return the part of the gradient's terms that rounding may leave, where those of the outputs are `terms` as large.
+
+    Outputs of neurons that cancel have terms far larger than what the duals come to.
+    """
+    return min(max(CERTIFIED_TOL, _ROUNDINGS * float(np.finfo(np.float64).eps) * terms), _LARGEST_TOL)
+
+
+def doubts_of_point(residuals: Residuals, distance: float, gradient: str, tolerance: float) -> list[str]:
     """Return why a critical point at this distance is not certified; `gradient` says how large it is there."""
     reasons = []
     if not distance <= MAX_DISTANCE:

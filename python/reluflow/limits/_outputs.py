@@ -15,12 +15,13 @@ from ..kinks._boundaries import slopes, span
 from ..networks import Network
 from ._checks import Residuals
 from ._direction import CERTIFIED_TOL
-from ._finite import doubts_of_point
+from ._finite import doubts_of_point, rounding_left
 from ._limit import Limit
 from ._output_direction import direction_of_outputs
 from ._output_point import OutputPoint, is_off, output_point
 from ._output_problem import OutputProblem
 from ._point import FALL_TOL
+from ._state import output_terms
 
 # Steps of each method; from a state near the point some 5 are taken.
 _STEPS = 30
@@ -218,10 +219,18 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     missing = float(np.linalg.norm(problem.duals(f))) if fits else point.gradient
     relative = missing / (unit * (net.norm if net.norm > 0 else 1.0)) if unit > 0 else 0.0
     residuals = Residuals(relative, 0.0, 0.0, max(point.excess / unit if unit > 0 else 0.0, point.violation))
-    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms")
+    tolerance = rounding_left(_rounded(problem, net, f) / unit) if unit > 0 else CERTIFIED_TOL
+    reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
     values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
     decided = point.undecided() if reasons else _decided(chart, x, point, values, unit)
     return _limit(net, lam, residuals, distance, reasons, decided, values)
+
+
+def _rounded(problem: OutputProblem, net: Network, f: FloatArray) -> float:
+    """Sum what the duals would change by, times |x_i|, if each output were off by all its terms."""
+    terms = output_terms(problem.X, net) + (np.abs(problem.targets) if problem.loss == "squared" else 0.0)
+    changes = np.einsum("ikl,il->ik", np.abs(problem.curvatures(f)), terms)
+    return float(np.linalg.norm(changes, axis=1) @ np.linalg.norm(problem.X, axis=1))
 
 
 def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArray, unit: float) -> OutputPoint:

@@ -116,7 +116,7 @@ class State:
     @property
     def error_sizes(self) -> FloatArray:
         """The sizes of the terms of each error, summed, times what the sample counts, shape (n,)."""
-        return np.asarray(self.data.counts * (output_terms(self.data, self.net) + np.abs(self.data.y)))
+        return np.asarray(self.data.counts * (output_terms(self.data.X, self.net) + np.abs(self.data.y)))
 
     @property
     def _fits(self) -> npt.NDArray[np.bool_]:
@@ -160,12 +160,12 @@ def _carried(sample_weights: FloatArray, log_p: FloatArray) -> FloatArray:
     return np.where(sample_weights > 0, np.log(np.maximum(sample_weights, smallest)), below)
 
 
-def output_terms(data: Dataset, net: Network) -> FloatArray:
-    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,).
+def output_terms(X: FloatArray, net: Network) -> FloatArray:
+    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,), or (n, K) with K outputs.
 
     Rounding of an output is a part of these. Beside a boundary it is far more than a part of |a_j w_j·x_i|: neurons
     whose w·x_i cancel to zero leave an error that only the products are large beside.
     """
-    pattern = exact_signs(net.W, data.X) if net.pattern is None else net.pattern
+    pattern = exact_signs(net.W, X) if net.pattern is None else net.pattern
     slope = np.where(pattern == 0, 1.0, slopes(pattern, net.leak))
-    return np.asarray(np.abs(net.a) @ (slope * (np.abs(net.W) @ np.abs(data.X).T)))
+    return np.asarray((slope * (np.abs(net.W) @ np.abs(X).T)).T @ np.abs(net.a))

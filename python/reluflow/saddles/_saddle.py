@@ -75,7 +75,7 @@ def is_vanishing(net: Network) -> npt.NDArray[np.bool_]:
 def fitted_outputs(data: Dataset, net: Network, loss: str) -> FloatArray:
     """Return the outputs of a network, which are the targets where the difference is rounding, shape (n,)."""
     f = net(data.X)
-    return f if is_of_margins(loss) else _fitted(data, f, output_terms(data, net))
+    return f if is_of_margins(loss) else _fitted(data, f, output_terms(data.X, net))
 
 
 def fitted_along(data: Dataset, W: FloatArray, a: FloatArray, leak: float, loss: str) -> FloatArray:
