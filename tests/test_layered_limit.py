@@ -169,6 +169,34 @@ def test_data_that_cannot_be_separated_have_a_critical_point() -> None:
     assert found.network([[1.0]])[0] == pytest.approx(np.log(2.0), rel=1e-10)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "cross_entropy"])
+def test_margins_that_grow_beside_samples_at_rest_are_no_critical_point(loss: Any) -> None:
+    """Two samples contradict each other, and the margin of the third is so large that its weight is nothing."""
+    X, labels = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.array([1, -1, 1])
+    classes = loss == "cross_entropy"
+    net = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(2), rf.Dense(2 if classes else 1)], dim=2, scale=1.0, seed=0)
+    first, second = np.eye(2), np.diag([1.0, 6.0])
+    last = np.array([[1.0, -5.0], [1.0, 5.0]]) if classes else np.array([[0.0, 10.0]])
+    start = net._with(np.concatenate([part.ravel() for part in (first, second, last)]))
+    data = (X, (labels + 1) // 2) if classes else rf.Dataset(X, labels)
+    found = rf.integrate(data, start, until=1e-300, loss=loss).limit
+    assert (found.kind, found.certified) == ("finite", False)
+    assert found.residuals.largest < 1e-20
+    assert found.reason == "margins that grow for ever beside samples at rest: samples 2"
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_sample_of_tiny_weight_that_others_hold_is_at_rest(classes: bool) -> None:
+    """f = log 3 on the unit sample of both labels, and thirty times as much on the large one: a weight of 5e-15."""
+    X, labels, weights = [[1.0], [1.0], [30.0]], np.array([1, -1, 1]), [3.0, 1.0, 1.0]
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(2 if classes else 1)], dim=1, scale=1.0, seed=1)
+    data = (X, (labels + 1) // 2, weights) if classes else rf.Dataset(X, labels, weights=weights)
+    options: Any = {"loss": "cross_entropy"} if classes else {}
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, log_time=5.0), **options)
+    assert sol.status == "reached_limit", sol.message
+    assert 0 < np.abs(sol.limit.duals[2]).max() < 1e-14
+
+
 def test_cross_entropy_directions_and_large_networks_say_so() -> None:
     data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0]], [0, 1])
     net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(2)], dim=2, seed=1)

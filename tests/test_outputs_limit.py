@@ -189,6 +189,37 @@ def test_a_neuron_that_no_sample_moves_makes_no_saddle() -> None:
 # --- what is not certified -------------------------------------------------------------------------------------------
 
 
+def cross_entropy_at(net: rf.Network, X: Any, own: list[int], weights: list[float]) -> Any:
+    return rf.integrate((X, own, weights), net, until=1e-300, loss="cross_entropy").limit
+
+
+def test_margins_that_grow_beside_samples_at_rest_are_no_critical_point() -> None:
+    """The margin of the sample that goes on growing is so large that its weight is nothing."""
+    grows = rf.Network([[0.0, 20.0]], [[10.0, -10.0]])
+    dead = cross_entropy_at(grows, np.eye(2), [1, 0], [1.0, 1.0])
+    both = rf.Network([[1.0, 0.0], [0.0, 3.0]], [[1.0, 1.0], [10.0, -10.0]])
+    contradictory = cross_entropy_at(both, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0, 1, 0], [1.0, 1.0, 1.0])
+    for limit, sample in ((dead, 1), (contradictory, 2)):
+        assert limit.residuals.largest < 1e-20
+        assert (limit.kind, limit.certified, limit.point) == ("finite", False, "not decided")
+        assert limit.reason == f"margins that grow for ever beside samples at rest: samples {sample}"
+
+
+def test_a_class_that_no_sample_at_rest_has_grows_away_from_it() -> None:
+    """Class 2 is never right there: its output falls for ever, while the two others contradict each other."""
+    net = rf.Network([[5.0, 0.0], [0.0, 3.0]], [[3.0, 3.0, -6.0], [-5.0, -5.0, 10.0]])
+    limit = cross_entropy_at(net, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0, 1, 2], [1.0, 1.0, 1.0])
+    assert limit.reason == "margins that grow for ever beside samples at rest: samples 0, 1, 2"
+
+
+def test_a_sample_of_tiny_weight_that_others_hold_is_at_rest() -> None:
+    """f = log 3 on the unit sample of both labels, and thirty times as much on the large one: a weight of 5e-15."""
+    X, own, weights = [[1.0], [1.0], [30.0]], [0, 1, 0], [3.0, 1.0, 1.0]
+    limit = ended((X, own, weights), rf.Network([[0.7]], [[0.3, -0.3]]), "cross_entropy").limit
+    assert (limit.certified, limit.point) == (True, "global"), limit.reason
+    assert 0 < np.abs(limit.duals[2]).max() < 1e-14
+
+
 def test_a_state_far_from_its_limit_is_not_certified() -> None:
     X, Y = problem("squared")
     sol = rf.integrate((X, Y), rf.Network.init(6, 3, outputs=K, scale=0.4, seed=1), until=0.3, loss="squared")

@@ -65,9 +65,10 @@ class Frozen(Backward):
         self._back = np.zeros((*theta.shape[:-1], len(self.held)), dtype=np.result_type(theta, lam, mu))
         return Pull(self.descent(lam, self.count), self._back)
 
-    def gradients(self, theta: FloatArray, samples: IntArray) -> FloatArray:
-        """Return ∇f(x_i) of the only output, one row for each of the samples."""
-        rows = [self._only(int(i)).pull(theta, np.ones((1, 1)), np.empty(0)).theta for i in samples]
+    def gradients(self, theta: FloatArray, samples: IntArray, along: FloatArray | None = None) -> FloatArray:
+        """Return ∇(c·f)(x_i), one row for each of the samples; c of the shape (k, K), or 1 for the only output."""
+        c = np.ones((len(samples), 1)) if along is None else along
+        rows = [self._only(int(i)).pull(theta, row[None], np.empty(0)).theta for i, row in zip(samples, c, strict=True)]
         return np.array(rows).reshape(len(samples), self.count)
 
     def normals(self, theta: FloatArray) -> FloatArray:

@@ -7,11 +7,13 @@ from scipy.optimize import nnls
 
 from .._validation import FloatArray, IntArray
 from ..limits._checks import Residuals
+from ..limits._growing import doubts_of_rest
 from ._boxes import RANK_TOL, multipliers_in_boxes
 from ._frozen import Frozen
 from ._gradient import Numbers, duals
 from ._graph import Node
 from ._limit import LayeredLimit
+from ._margins import margins_at
 from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
@@ -204,6 +206,9 @@ class _Search:
         lam = self._duals(np.asarray(self.frozen.outputs(theta)))
         residuals = self._checked(theta, lam, None)
         reasons = self._doubts(residuals, turn)
+        if not reasons and self.decay is None and self.loss != "squared":
+            margins = margins_at(self.frozen, theta, self.targets, lam, self.used)
+            reasons = doubts_of_rest(*margins, self._size(theta, lam, False))
         return self._limit("finite", theta, lam, residuals, reasons, freedom, turn, np.nan)
 
     def _gradient(self, x: Numbers) -> Numbers:

@@ -16,6 +16,7 @@ from ..networks import Network
 from ._checks import Residuals
 from ._direction import CERTIFIED_TOL
 from ._finite import doubts_of_point, rounding_left
+from ._growing import doubts_of_rest
 from ._limit import Limit
 from ._output_direction import direction_of_outputs
 from ._output_point import OutputPoint, is_off, output_point
@@ -221,9 +222,20 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     residuals = Residuals(relative, 0.0, 0.0, max(point.excess / unit if unit > 0 else 0.0, point.violation))
     tolerance = rounding_left(_rounded(problem, net, f) / unit) if unit > 0 else CERTIFIED_TOL
     reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
+    if not reasons and problem.loss == "cross_entropy" and problem.decay == 0 and len(x):
+        reasons = _doubts_of_rest(chart, x, unit * net.norm)
     values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
     decided = point.undecided() if reasons else _decided(chart, x, point, values, unit)
     return _limit(net, lam, residuals, distance, reasons, decided, values)
+
+
+def _doubts_of_rest(chart: _Chart, x: FloatArray, terms: float) -> list[str]:
+    """Say which margins f_y - f_k may grow for ever."""
+    problem = chart.problem
+    sample, other = np.nonzero((problem.counts[:, None] > 0) & (problem.targets != 1.0))
+    J, own = chart.jacobian(x), problem.targets.argmax(axis=1)[sample]
+    weights = np.abs(problem.duals(chart.outputs(x))[sample, other])
+    return doubts_of_rest(J[sample, own] - J[sample, other], weights, sample, terms)
 
 
 def _rounded(problem: OutputProblem, net: Network, f: FloatArray) -> float:
