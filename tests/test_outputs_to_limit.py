@@ -80,6 +80,23 @@ def test_a_run_without_a_certified_limit_says_how_far_it_went(monkeypatch: pytes
     assert further.status == "reached_log_time"
 
 
+def test_a_run_whose_steps_lead_nowhere_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample grows for ever beside two that contradict each other: steps are in proportion to t."""
+    from reluflow.flow import _layers_to_limit
+
+    monkeypatch.setattr(_layers_to_limit, "_MOST_STEPS", 300)
+    data = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0, 1, 0]
+    net = rf.Network.init(6, 2, outputs=2, scale=0.3, seed=0)
+    sol = integrate(data, net, "cross_entropy", rf.Stop(limit=True))
+    assert (sol.status, sol.success) == ("limit_not_certified", False)
+    assert 15.0 < sol.log_t_end < 20.0
+    end = f"log t = {sol.log_t_end:.4g}, 300 steps after it was last asked for"
+    assert sol.message == f"no limit is certified up to {end}: {sol.limit.reason}"
+    for until in (rf.Stop(limit=True, steps=1000), rf.Stop(limit=True, steps=1000, seconds=60.0)):
+        longer = integrate(data, net, "cross_entropy", until)
+        assert (longer.status, longer.stats["steps"]) == ("reached_steps", 1000)
+
+
 def test_a_run_can_go_on_to_its_limit_and_is_stored() -> None:
     data, net = problem(0, "cross_entropy")
     half = integrate(data, net, "cross_entropy", rf.Stop(log_time=10.0))

@@ -24,6 +24,9 @@ _LATE_LOSSES = ("logistic", "exponential")
 # A run that begins beyond the last of them has one leg, longer by this part of log t.
 _LAST_LEG = 0.1
 _LEAST_SECONDS = 1e-3
+# Steps of one leg at most, where no criterion counts work: legs take some hundred or thousand. Where margins grow for
+# ever beside samples at rest, explicit steps are in proportion to t, and late legs would not end.
+_MOST_STEPS = 100_000
 # A leg that ends at a norm is there to rounding.
 _AT_MARK = 1e-9
 # Radians to the limit of its pattern in which a direction does not change any more.
@@ -55,10 +58,13 @@ def layers_to_limit(
     for mark in (*_marks(asked, start_log_t), None):
         if mark is None and done is not None and not math.isfinite(_end(asked)):
             break
-        part = leg(done, _left(asked, mark, done, perf_counter() - began), _counting(hook, done))
+        left = _left(asked, mark, done, perf_counter() - began)
+        is_bounded = bool(left.criteria.keys() & {"steps", "seconds"})
+        part = leg(done, left if is_bounded else _with_most_steps(left), _counting(hook, done))
+        is_slow = part.status == "reached_steps" and not is_bounded
         done = part if done is None else _joined(done, part)
         goes_on = mark is not None and part.status == "reached_log_time"
-        if not goes_on and part.status not in ("reached_seconds", "stationary"):
+        if not (goes_on or is_slow) and part.status not in ("reached_seconds", "stationary"):
             return read(done)
         whole = read(done)
         try:
@@ -69,6 +75,9 @@ def layers_to_limit(
             break
         if limit.certified:
             return _with_limit(read(_ended_as(done, "reached_limit", True, "the limit is certified")), whole)
+        if is_slow:
+            end = f"log t = {done.log_t_end:.4g}, {_MOST_STEPS:,} steps after it was last asked for"
+            return _with_limit(read(_not_certified(done, end, limit.reason)), whole)
         if not goes_on:
             return whole
     assert done is not None  # for the type checker: there are legs
@@ -149,6 +158,10 @@ def _left(asked: Layered, mark: float | None, done: DeepSolution | None, seconds
                 criteria[name] = max(1, int(criteria[name]) - count)
         most = None if most is None else max(1, most - stats["n_events"])
     return replace(asked, criteria=criteria, max_events=most)
+
+
+def _with_most_steps(asked: Layered) -> Layered:
+    return replace(asked, criteria={**asked.criteria, "steps": _MOST_STEPS})
 
 
 def _counting(hook: Hook | None, done: DeepSolution | None) -> Hook | None:
