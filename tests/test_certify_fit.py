@@ -176,6 +176,31 @@ def test_samples_that_contradict_each_other_have_a_least_loss_above_zero() -> No
     assert off.verdict == "not_critical"
 
 
+def test_targets_of_zero_are_fitted_where_rounding_of_the_terms_is_left() -> None:
+    one = rf.Network([[0.03, 0.015], [0.027, -0.02], [0.013, -0.031]], [0.0335, -0.0335, 0.0335], leak=0.5)
+    two = rf.Network([[0.27, -0.87], [0.65, -0.65], [-0.14, 0.91]], [-0.92, 0.92, 0.92], leak=0.5)
+    uncounted = rf.Dataset([[-1.8, -1.0], [-0.07, -1.8]], [0.0, -3.0], weights=[0.1, 0.0])
+    for data, start in ((rf.Dataset([[0.0, 1.0]], [0.0]), one), (uncounted, two)):
+        sol = rf.integrate(data, start, until=rf.Stop(limit=True), loss="squared")
+        found = rf.certify(sol, data)
+        assert (sol.limit.certified, sol.limit.point) == (True, "global")
+        assert (found.verdict, found.lower, found.upper) == ("least_loss", 0.0, 0.0), found.message
+
+
+def test_what_is_left_of_targets_of_zero_counts_from_rounding_on() -> None:
+    for scale in (1e-6, 1.0, 1e6):
+        for target in (0.0, 1e-20 * scale):
+            left = rf.Network([[0.0, 1.0], [0.0, 1.0]], [0.3 * scale, -(0.1 + 0.2) * scale])
+            data = rf.Dataset([[0.3, 1.0]], [target])
+            assert left(data.X)[0] != target
+            assert rf.certify(left, data, loss="squared").verdict == "least_loss"
+        more = rf.Network([[0.0, 1.0], [0.0, 1.0]], [0.3 * scale, -(0.3 + 1e-9) * scale])
+        assert rf.certify(more, rf.Dataset([[0.3, 1.0]], [0.0]), loss="squared").verdict == "not_critical"
+    # Nothing cancels in an output that is small by itself.
+    small = rf.certify(rf.Network([[1.0]], [1e-20]), rf.Dataset([[1.0]], [0.0]), loss="squared")
+    assert small.verdict == "not_critical"
+
+
 def test_a_critical_point_that_does_not_fit_says_so() -> None:
     # The neuron slides to the boundary of the second sample and fits the first alone.
     data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, -2.0])

@@ -246,6 +246,16 @@ def test_fits_of_several_outputs_are_told_apart_by_their_norms() -> None:
     assert (none.verdict, none.loss) == ("critical_not_global", pytest.approx(0.5 * 1.69))
 
 
+def test_targets_of_zero_are_fitted_where_rounding_of_the_terms_is_left() -> None:
+    X, Y = [[0.3, 1.0], [0.5, 2.0]], np.zeros((2, 2))
+    left = rf.Network([[0.0, 1.0], [0.0, 1.0]], [[0.3, 0.1], [-(0.1 + 0.2), -0.1]])
+    assert left(X).any()
+    found = rf.certify(left, (X, Y), loss="squared")
+    assert (found.verdict, found.lower) == ("least_loss", 0.0), found.message
+    more = rf.Network(left.W, [[0.3 + 1e-9, 0.1], left.a[1]])
+    assert rf.certify(more, (X, Y), loss="squared").verdict == "not_critical"
+
+
 def test_a_budget_that_is_too_small_decides_nothing() -> None:
     rng = RNG(0)
     X, Y = rng.standard_normal((8, 4)), rng.standard_normal((8, 3))

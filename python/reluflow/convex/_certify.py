@@ -167,7 +167,8 @@ def certify(
         What counts as a KKT point (of an objective: a critical point), and as the global optimum; both relative.
     support_tol, wall_tol : float, optional
         Which margins are least (beside the largest target: which errors none), and which pre-activations zero. A run
-        that was stopped early needs larger ones, and has residuals of their size; a polished limit does not.
+        that was stopped early needs larger ones, and has residuals of their size; a polished limit does not. An error
+        that is rounding of the terms of its output is none in any case, also where all targets are zero.
     max_seconds : float, optional
         Time limit of the convex program and the search for a way down, each.
 

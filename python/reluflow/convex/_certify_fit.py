@@ -13,10 +13,10 @@ from ..networks import Network
 from ..networks._parts import one_output
 from ._certify_regularised import CLEAR_GAIN, Tolerances, subgradient
 from ._fit_certificate import FitCertificate
-from ._inputs import Deadline, check_inputs, fixed, rectify, row_space
+from ._inputs import Deadline, check_inputs, fixed, row_space
 from ._interpolation import Interpolation
 from ._mapping import network_of
-from ._outputs import nearest_outputs
+from ._outputs import nearest_outputs, outputs_beside
 from ._regularised_columns import Bounds
 from ._regularised_polish import Network as Neurons
 from ._regularised_solution import relative_gap
@@ -44,7 +44,7 @@ def certify_fit(
     X, y = data.X[used], data.y[used]
     counts = data.counts[used] * reduction_factor(check_reduction(reduction), data.n)
     nearest = nearest_outputs(X, y, counts)
-    f = rectify(X @ net.W.T, net.leak) @ net.a
+    f = outputs_beside(X, net, nearest.outputs)
     errors = f - y
     loss = _Loss(
         0.5 * float(counts @ errors**2),

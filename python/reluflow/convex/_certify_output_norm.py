@@ -19,7 +19,7 @@ from ._certify_regularised import CLEAR_GAIN
 from ._inputs import Deadline, fixed
 from ._output_certificate import OutputCertificate
 from ._output_columns import NO_NORM, Conditions, OutputBounds, output_bounds
-from ._outputs import nearest_outputs
+from ._outputs import nearest_outputs, outputs_beside
 from ._regularised_solution import relative_gap
 
 _NAN = float("nan")
@@ -121,8 +121,8 @@ def certify_outputs_fit(
 
     No row of X is zero; `at_zero` is the loss of those that are.
     """
-    f = net(X)
     nearest = np.column_stack([nearest_outputs(X, column, counts).outputs for column in Y.T])
+    f = outputs_beside(X, net, nearest)
     own, least = (0.5 * float(counts @ ((outputs - Y) ** 2).sum(axis=1)) for outputs in (f, nearest))
     loss = own + at_zero, least + at_zero
     residual = _residual_of_fit(net, X, counts[:, None] * (Y - f), tolerances.boundary)

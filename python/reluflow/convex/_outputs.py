@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._validation import FloatArray, IntArray
+from ..limits._state import is_rounding, output_terms
+from ..networks import Network
 from ._feasibility import SAME_RAY
 
 RANK_RTOL = 1e-11  # singular values below this, beside the largest: unit vectors are one ray to 1e-12
@@ -45,6 +47,16 @@ def nearest_outputs(X: FloatArray, y: FloatArray, counts: FloatArray) -> Nearest
     root = np.sqrt(counts)
     share = np.linalg.lstsq(root[:, None] * space, root * y, rcond=None)[0]
     return Nearest(space @ share, space)
+
+
+def outputs_beside(X: FloatArray, net: Network, nearest: FloatArray) -> FloatArray:
+    """Return the outputs of a network, which are the nearest ones where the difference is rounding.
+
+    Targets of zero have no size that tells: only the terms that cancel to an output of zero do.
+    """
+    f = net(X)
+    sizes = output_terms(X, net._with(net.W, net.a)) + np.abs(nearest)
+    return np.where(is_rounding(f - nearest, sizes), nearest, f)
 
 
 def _spanning(X: FloatArray) -> FloatArray | None:

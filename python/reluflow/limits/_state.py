@@ -123,8 +123,7 @@ class State:
         """Which errors are rounding, shape (n,)."""
         if is_of_margins(self.loss):
             return np.zeros(self.data.n, dtype=np.bool_)
-        sizes = self.error_sizes
-        return np.asarray(np.abs(self.duals) <= _FIT_TOL * sizes + _ZERO_PART * sizes.max())
+        return is_rounding(self.duals, self.error_sizes)
 
     @property
     def is_fitted(self) -> bool:
@@ -160,8 +159,13 @@ def _carried(sample_weights: FloatArray, log_p: FloatArray) -> FloatArray:
     return np.where(sample_weights > 0, np.log(np.maximum(sample_weights, smallest)), below)
 
 
+def is_rounding(errors: FloatArray, sizes: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which errors are rounding beside the sizes of the terms that each is the sum of; all of one shape."""
+    return np.asarray(np.abs(errors) <= _FIT_TOL * sizes + _ZERO_PART * sizes.max())
+
+
 def output_terms(X: FloatArray, net: Network) -> FloatArray:
-    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,), or (n, K) with K outputs.
+    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,), or (n, K) of K outputs.
 
     Rounding of an output is a part of these. Beside a boundary it is far more than a part of |a_j w_j·x_i|: neurons
     whose w·x_i cancel to zero leave an error that only the products are large beside.
