@@ -194,6 +194,20 @@ def test_samples_of_both_labels_that_cancel_leave_a_neuron_at_rest():
     assert early.rate[0] == 0.0
 
 
+def test_with_a_leak_a_neuron_that_slides_on_every_boundary_is_at_rest_and_not_dead():
+    data, D = rf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]), np.array([[1.0, 1.0]])
+    early = rf.early_alignment(data, D, [-1], leak=0.5)
+    assert (early.status[0], early.rate[0]) == ("rest", 0.0)
+    assert early.events.kind.tolist() == ["slide", "slide"]
+    sol = rf.integrate(data, rf.Network(1e-20 * D, [-1e-20 * 2**0.5], leak=0.5), until=20.0)
+    assert sol.events.kind.tolist() == ["slide", "slide"]
+    np.testing.assert_allclose(early.events.t, sol.events.t, rtol=1e-10)
+    pair = (data.X, np.array([[1.0, 0.0], [1.0, 0.0]]))
+    several = rf.early_alignment(pair, D, [[-1.0, 0.0]], loss="squared", leak=0.5)
+    assert several.status[0] == "rest"
+    assert several.events.kind.tolist() == ["slide", "slide"]
+
+
 def test_a_start_on_a_ridge_is_undecided_and_names_its_samples():
     data = rf.Dataset([[0.0, 1.0], [1.0, 0.0]], [1, 1])
     early = rf.early_alignment(data, [[1.0, 0.0], [1.0, 1.0]], [1, 1])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module, truth
 from ..flow import MultiClassSolution
+from ..kinks._boundaries import acts
 from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
 from ._kernels import lengths
@@ -126,8 +127,7 @@ def sector_keys(pattern: PatternArray) -> npt.NDArray[np.void]:
 
 def dead(pattern: PatternArray, leak: float) -> npt.NDArray[np.bool_]:
     """Tell which neurons are inactive on every sample (ReLU only), over the last axis of a pattern."""
-    inactive = np.asarray(~(pattern > 0).any(axis=-1))
-    return inactive if leak == 0 else np.zeros_like(inactive)
+    return ~acts(pattern, leak)
 
 
 def _norms(run: States) -> dict[str, FloatArray]:

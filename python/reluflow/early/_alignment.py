@@ -53,9 +53,10 @@ class EarlyAlignment(ReadOnly):
     duals : ndarray, shape (n,)
         λ_i = -y_i ℓ'(0).
     status : ndarray of str, shape (m,)
-        ``extremal``: the direction converges to `direction`, the neuron grows. ``dead``: inactive on all samples (or
-        resting on a boundary with all others inactive), it never moves again. ``rest``: its active samples
-        pull it nowhere. ``decaying``: it points exactly against its pull and shrinks. ``undecided``: see `reasons`.
+        ``extremal``: the direction converges to `direction`, the neuron grows. ``dead``: of leak 0, inactive on all
+        samples (or resting on a boundary with all others inactive), it never moves again. ``rest``: the samples
+        that it acts on pull it nowhere, or it slides on all of them. ``decaying``: it points exactly against its pull
+        and shrinks. ``undecided``: see `reasons`.
     direction : ndarray, shape (m, d)
         Unit vectors: the extremal direction ±P g / |P g| that is reached, or else the direction at the last event.
     sector : ndarray, shape (m, n), int8

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, real_array
 from ..flow import EventTable, Stop, TwoLayerSolution, integrate
-from ..kinks._boundaries import boundaries, off, slopes, span
+from ..kinks._boundaries import acts, boundaries, off, slopes, span
 from ..layered._several import Pair, pair_of
 from ..losses import check_reduction
 from ..networks import Network
@@ -44,8 +44,9 @@ class OutputAlignment(ReadOnly):
     duals : ndarray, shape (n, K)
         λ_i at zero.
     status : ndarray of str, shape (m,)
-        ``extremal``: (w, a) converges to `direction` and `output`, and grows. ``dead``: inactive on all samples, it
-        never moves again. ``rest``: its active samples pull it nowhere. ``undecided``: see `reasons`.
+        ``extremal``: (w, a) converges to `direction` and `output`, and grows. ``dead``: of leak 0, inactive on all
+        samples, it never moves again. ``rest``: the samples that it acts on pull it nowhere, or it slides on all of
+        them. ``undecided``: see `reasons`.
     direction : ndarray, shape (m, d)
         Unit vectors: the direction of w that is reached, or else the last one.
     output : ndarray, shape (m, K)
@@ -181,7 +182,7 @@ def end_in_sector(
     the logarithm of that part.
     """
     slope = slopes(row, leak)
-    if not slope.any():
+    if not acts(row, leak):
         return End("dead", *_units(w, a), row, log_size=_log(w))
     found = boundaries(X)
     M = off(duals.T @ (slope[:, None] * X), span(found.normal[np.unique(found.boundary[row == 0])]))

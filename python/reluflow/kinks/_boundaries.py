@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray
@@ -80,6 +81,11 @@ def exact_signs(W: FloatArray, X: FloatArray) -> PatternArray:
 def slopes(pattern: PatternArray, leak: float) -> FloatArray:
     """Slopes s of the activation: 1, the leak, and 0 on a boundary, whose multiplier is kept apart."""
     return np.where(pattern > 0, 1.0, np.where(pattern < 0, leak, 0.0))
+
+
+def acts(pattern: PatternArray, leak: float) -> npt.NDArray[np.bool_]:
+    """Tell which neurons act on a sample, over the last axis: of ReLU those that are active on one, of a leak all."""
+    return np.asarray((pattern > 0).any(axis=-1) | (leak > 0))
 
 
 def span(normals: FloatArray) -> FloatArray:

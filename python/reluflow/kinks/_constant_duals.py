@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray
 from ._alike import alike
-from ._boundaries import Boundaries, boundaries, exact_signs, names, off, slopes, span
+from ._boundaries import Boundaries, acts, boundaries, exact_signs, names, off, slopes, span
 from ._event_kinds import EVENT_KINDS
 from ._transition import Corner, continuations
 
@@ -167,8 +167,7 @@ class Frozen:
         """Find how these neurons move; those without a further event get their status and are left out."""
         size = np.linalg.norm(self.pull[rows], axis=1)
         inert = size <= _RATE_TOL * self.scale
-        active = np.any(slopes(self.pattern[rows], self.leak), axis=1)
-        self.status[rows[inert]] = np.where(active, _REST, _DEAD)[inert]
+        self.status[rows[inert]] = np.where(acts(self.pattern[rows], self.leak), _REST, _DEAD)[inert]
         rows, size = rows[~inert], size[~inert]
         sign, w = self.sign[rows], self.w[rows]
         unit = self.pull[rows] / size[:, None]
@@ -312,7 +311,7 @@ class Frozen:
         changed = [i for i in signs if start or signs[i] != old[i]]
         self.pattern[np.ix_(rows, np.array(list(signs)))] = list(signs.values())
         self._pull_again(rows)
-        stops = not start and not slopes(self.pattern[first], self.leak).any()
+        stops = not start and not acts(self.pattern[first], self.leak)
         kinds = [_START[signs[i]] if start else _CHANGE[old[i], signs[i]] for i in changed]
         kinds = [_CODE["die"] if stops and kind == _CODE["slide"] else kind for kind in kinds]
         samples = np.tile(np.array(changed, dtype=np.int64), len(rows))

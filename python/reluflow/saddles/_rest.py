@@ -11,7 +11,7 @@ from .._validation import FloatArray, IntArray, PatternArray
 from ..datasets import Dataset
 from ..early._alignment import events_of
 from ..flow._events import EventTable
-from ..kinks._boundaries import exact_signs, slopes
+from ..kinks._boundaries import acts, exact_signs
 from ..kinks._constant_duals import STATUSES, Frozen, start
 from ._neurons import Neurons
 
@@ -63,8 +63,7 @@ def rest(data: Dataset, neurons: Neurons, lam: FloatArray) -> Rest:
     status = np.full(len(neurons.a), "grown", dtype="<U9")
     direction, log_size, rate = np.array(neurons.w), np.array(neurons.log_size), np.zeros(len(neurons.a))
     if not len(rows) or not lam.any():
-        active = slopes(pattern[rows], neurons.leak).any(axis=1)
-        status[rows] = np.where(active, "rest", "dead")
+        status[rows] = np.where(acts(pattern[rows], neurons.leak), "rest", "dead")
         return Rest(status, direction, pattern, rate, log_size, _no_events(), {})
     flow = start(data.X, lam, neurons.leak, neurons.w[rows], neurons.a[rows], pattern[rows])
     flow.slides = neurons.pattern is not None
