@@ -224,6 +224,25 @@ def test_a_continuum_of_limits_is_certified_as_a_function():
     assert mass[1] != pytest.approx(mass[0], abs=1e-3)  # the nearest to the state, not the symmetric one
 
 
+@pytest.mark.parametrize("second", [-0.469, -0.46])
+def test_a_neuron_that_shrinks_along_the_ray_of_a_group_makes_no_continuum(second):
+    # The last neuron is in the cell of the first with the other sign, so that mass there would lie outside its cell.
+    W = 0.1 * np.array([[1.0, -0.3], [-0.3, 1.0], [1.65, second]])
+    net = rf.Network(W, np.linalg.norm(W, axis=1) * [1, -1, -1])
+    runs = [rf.integrate(OBTUSE, net, until=rf.Stop(log_time=log_t)) for log_t in (30.0, 1e6)]
+    assert runs[0].final.pattern[2].tolist() == [1, -1]
+    for sol in runs:
+        assert sol.limit.freedom == 0
+        assert "not unique" not in sol.limit.reason
+        np.testing.assert_array_equal(sol.limit.network.a[2] == 0, sol.final.pattern[2, 0] == 1)
+        assert rf.prove_limit(sol)
+    assert runs[1].limit.certified
+    if second == -0.46:  # the ray is clearly missed: it will turn round and join the second neuron's group, and does so
+        assert runs[0].limit.certified
+        assert "neurons will join groups of the limit, which does not change its function: 2" in runs[0].limit.reason
+        assert runs[1].final.pattern[2].tolist() == runs[1].final.pattern[1].tolist() == [-1, 1]
+
+
 # --- samples that stay unfitted, and data that cannot be separated ---
 
 

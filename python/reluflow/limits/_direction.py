@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
@@ -40,6 +41,8 @@ _COUNTS = 1e-9
 _LOST = 30.0
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
+# A group is out of its own cell where s_c u_c is beyond a boundary by more than this part of |x|: more than rounding.
+_OUTSIDE = 1e-6
 # Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
 _STANDS = 1e-9
 # Singular values of the equations of samples at rest below this part of the largest are zero.
@@ -217,8 +220,8 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     sets = (path.dual > path.slack * size) & (np.arange(D.shape[1]) < k), path.mass > room * size
     point = polish(D, n_free, sets, path.dual, path.mass)
     # A group that grows as fast as the live ones is one of them where the network is not unique: the flow tells.
-    speed = np.linalg.norm(np.einsum("ckd,k->cd", D, point.dual), axis=1)
-    live = point.live | (np.abs(speed - 1) <= _RATE_TOL)
+    u = np.einsum("ckd,k->cd", D, point.dual)
+    live = (point.live | (np.abs(np.linalg.norm(u, axis=1) - 1) <= _RATE_TOL)) & _in_own_cells(state, u)
     if not point.free.duals and not point.free.masses and (live == point.live).all():
         return point
     if values is None:
@@ -229,6 +232,12 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     if own is None and point.error > tolerance(D, point):
         own = _accepted(D, _from_state(D, n_free, values), k)
     return point if own is None else own
+
+
+def _in_own_cells(state: State, u: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which groups have their direction s_c u_c in their own cell; neurons of the others shrink along it."""
+    z = (state.groups.sign[:, None] * u) @ state.data.X.T
+    return np.asarray((state.groups.pattern * z >= -_OUTSIDE * np.linalg.norm(state.data.X, axis=1)).all(axis=1))
 
 
 def _accepted(D: FloatArray, point: Point, k: int) -> Point | None:
