@@ -83,6 +83,10 @@ OPTIONS = [
     (run((X + 1, CLASSES), SOL, until=2.0), "data must be those of the solution that is continued, found other inputs"),
     (run(REAL, ONE, "squared", train="last"), "train must be one of 'both', 'first', found 'last'"),
     (run(REAL, ONE, "squared", rates=(1, 0)), "rates must be two numbers above 0, (η_w, η_a), found 0.0"),
+    *(
+        (run(REAL, ONE, "squared", rates=apart), f"(η_w, η_a), at most a factor of 1e+12 apart, found {apart}")
+        for apart in ((1e200, 1e-200), (1e-200, 1e200), (1.0, 1e-320), (1e20, 1.0), (1e-7, 1e6))
+    ),
     (run(REAL, ONE, "squared", rates=2.0), "rates must be two numbers above 0, (η_w, η_a), found 2.0"),
     (run(REAL, ONE, "squared", rates=(1, 2), train="first"), "rates must be left out with train='first', where one"),
     (run(REAL, ONE, rates=(1, 2)), "loss must be one of 'logistic', 'exponential', 'squared' for two layers with one"),

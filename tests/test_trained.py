@@ -76,6 +76,17 @@ def test_two_rates_are_equal_rates_of_a_rescaled_network(eta_w: float, eta_a: fl
     assert option.balance[0] == pytest.approx(a**2 / eta_a - (W**2).sum(axis=1) / eta_w)
 
 
+def test_the_most_unequal_rates_are_those_of_the_first_layer_alone() -> None:
+    data = rf.Dataset([[1.0, 0.5], [-0.5, 1.0], [1.0, -2.0]], [1, -1, 1])
+    net = rf.Network.init(4, 2, scale=0.1, seed=0)
+    for loss in ("logistic", "squared"):
+        alone = rf.integrate(data, net, until=300.0, loss=loss, weight_decay=0.1, train="first")
+        slow = rf.integrate(data, net, until=300.0, loss=loss, weight_decay=0.1, rates=(1.0, 1e-12))
+        np.testing.assert_allclose(slow.final.W, alone.final.W, rtol=0, atol=1e-6)
+        with pytest.raises(ValueError, match=r"at most a factor of 1e\+12 apart"):
+            rf.integrate(data, net, until=300.0, loss=loss, rates=(1.0, 1e-13))
+
+
 def test_times_of_a_run_with_rates_are_those_of_its_network(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     data, net = rf.Dataset(rng.standard_normal((9, 3)), rng.standard_normal(9)), rf.Network.init(4, 3, scale=0.5)

@@ -213,7 +213,8 @@ def integrate(
         "first": the output weights stay as they are, and the flow is that of the first layer alone. A run that is
         continued keeps what it trains, and its rates.
     rates : tuple of float, optional
-        (η_w, η_a): the flow w' = -η_w ∂L/∂w, a' = -η_a ∂L/∂a. With `train` or `rates` the layered core integrates.
+        (η_w, η_a), at most a factor of 10¹² apart: the flow w' = -η_w ∂L/∂w, a' = -η_a ∂L/∂a. With `train` or `rates`
+        the layered core integrates.
     progress : bool, optional
         Show a live line on the standard error once the run has lasted two seconds; where that is no terminal, a new
         line every ten seconds.

@@ -14,6 +14,9 @@ from ._layers import Dense, Layer, Shared
 from ._network import DeepNetwork
 
 TRAINED = ("both", "first")
+# The layers that are integrated differ in size by the root of the ratio of the rates, and errors are parts of the
+# larger one. At 1e12 they are 1e-8 of the smaller; at 1e16 1e-6, and from 1e20 on runs with decay end near their start.
+_MOST_APART = 1e12
 Rates = tuple[float, float]
 
 
@@ -108,4 +111,6 @@ def _rates(rates: Any) -> Rates:
     if not isinstance(rates, (tuple, list, np.ndarray)) or len(rates) != 2:
         raise invalid("rates", expected, repr(rates))
     first, second = (positive(rate, "rates", expected) for rate in rates)
+    if not 1 / _MOST_APART <= first / second <= _MOST_APART:
+        raise invalid("rates", f"{expected}, at most a factor of {_MOST_APART:g} apart", repr((first, second)))
     return first, second
