@@ -209,6 +209,21 @@ def test_repeated_samples_share_their_multiplier_and_a_longer_copy_has_none():
     assert limit.support.tolist() == [0, 1, 2]
 
 
+def test_a_sample_that_could_share_a_multiplier_is_told_where_it_has_none():
+    # With the slope 1/2 the first sample moves the second neuron as the last one does. The first neuron adds to its
+    # margin for ever, so that the flow leaves it no part of the multiplier.
+    X, y = np.array([[0.0, -2.0], [-2.0, -2.0], [0.0, 1.0]]), np.array([1.0, -1.0, -1.0])
+    net = rf.Network([[0.21, -0.3], [-0.3, 0.2]], [0.45, -0.5], leak=0.5)
+    both, one = (late(rf.Dataset(X[first:], y[first:]), net, log_time=300) for first in (0, 1))
+    for limit in (both, one):
+        assert limit.certified
+        np.testing.assert_allclose(limit.duals[-2:], [-1.5 / 13**0.5, -5 / 13**0.5], rtol=1e-12)
+    assert both.duals[0] == 0
+    assert y[0] * both.network(X)[0] == pytest.approx(both.margin, rel=1e-12)
+    assert "the multipliers are not unique (1 free dimensions)" in both.reason
+    assert one.reason == ""
+
+
 def test_a_continuum_of_limits_is_certified_as_a_function():
     # One neuron in each quadrant: only the sums of neighbours are determined, by three of four equations.
     data = rf.Dataset([[1, 0], [0, 1], [-1, 0], [0, -1]], [1] * 4)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, freeze
-from ..kinks._boundaries import names
+from ..kinks._boundaries import names, off, span
 from ..kinks._constant_duals import start
 from ..losses import is_of_margins
 from ..networks import Network
@@ -45,7 +45,7 @@ _RATE_TOL = 1e-9
 _OUTSIDE = 1e-6
 # Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
 _STANDS = 1e-9
-# Singular values of the equations of samples at rest below this part of the largest are zero.
+# Rows of samples are dependent where no more than this part of them is left, and singular values of them below it zero.
 _RANK_TOL = 1e-11
 # The same for the values of the live groups at all samples, whose rank says how many masses they determine.
 _VALUE_RANK_TOL = 1e-9
@@ -162,8 +162,22 @@ def _solve(state: State, core: Core) -> _Solution | None:
                 lam = standing(state, core, lam, live) if point.free.duals else lam
                 lam = beside_boundaries(state, core, lam, live)
             z = groups.on_boundaries(np.where(point.mass[:, None] > 0, point.z, 0.0))
-            return _Solution(lam, z, live, point.free, is_one, point.error)
+            free = point.free._replace(duals=point.free.duals + _n_beside(D, point, k))
+            return _Solution(lam, z, live, free, is_one, point.error)
         samples = np.union1d(samples, joining)
+
+
+def _n_beside(D: FloatArray, point: Point, k: int) -> int:
+    """Count the samples, of k, at the least margin that have no multiplier, and could share those of the support."""
+    margins = np.einsum("ckd,cd->k", D, point.z)
+    is_sample = np.arange(D.shape[1]) < k
+    beside = is_sample & ~point.support & (np.abs(margins - 1) <= tolerance(D, point))
+    if not beside.any():
+        return 0
+    rows = D[point.live].transpose(1, 0, 2).reshape(D.shape[1], -1)
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    left = off(rows[beside], span(rows[point.support | ~is_sample]))
+    return int(np.count_nonzero(np.linalg.norm(left, axis=1) <= _RANK_TOL))
 
 
 def _is_one_function(state: State, lam: FloatArray, live: IntArray, free: int) -> bool:
