@@ -165,7 +165,7 @@ def is_rounding(errors: FloatArray, sizes: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 def output_terms(X: FloatArray, net: Network) -> FloatArray:
-    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,), or (n, K) of K outputs.
+    """Sum the sizes of the products a_j w_jk x_ik that each output is made of, shape (n,), or (n, K) with K outputs.
 
     Rounding of an output is a part of these. Beside a boundary it is far more than a part of |a_j w_j·x_i|: neurons
     whose w·x_i cancel to zero leave an error that only the products are large beside.
