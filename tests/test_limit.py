@@ -224,6 +224,17 @@ def test_a_sample_that_could_share_a_multiplier_is_told_where_it_has_none():
     assert one.reason == ""
 
 
+def test_no_sample_can_share_a_multiplier_that_is_zero():
+    # The second of the last three rows depends on the other two: it could take twice as much from the first of these,
+    # which has nothing but rounding.
+    X = np.array([[0.02, -0.002], [-0.03, 0.001], [-0.03, 0.002], [-0.03, 0.0]])
+    net = rf.Network([[1.0, 2.0], [0.0, 2.0]], [-1.0, 2.0])
+    sol = rf.integrate(rf.Dataset(X, [-1, 1, 1, 1]), net, until=rf.Stop(limit=True), loss="exponential")
+    assert sol.limit.certified
+    assert sol.limit.reason == ""
+    np.testing.assert_allclose(sol.limit.duals, [-((0.02**2 + 0.002**2) ** -0.5), 0, 0, 1 / 0.03], atol=1e-10)
+
+
 def test_a_continuum_of_limits_is_certified_as_a_function():
     # One neuron in each quadrant: only the sums of neighbours are determined, by three of four equations.
     data = rf.Dataset([[1, 0], [0, 1], [-1, 0], [0, -1]], [1] * 4)

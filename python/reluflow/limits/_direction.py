@@ -176,7 +176,8 @@ def _n_beside(D: FloatArray, point: Point, k: int) -> int:
         return 0
     rows = D[point.live].transpose(1, 0, 2).reshape(D.shape[1], -1)
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    left = off(rows[beside], span(rows[point.support | ~is_sample]))
+    can_give = (point.dual > _COUNTS * point.dual[:k].max()) | ~is_sample
+    left = off(rows[beside], span(rows[can_give]))
     return int(np.count_nonzero(np.linalg.norm(left, axis=1) <= _RANK_TOL))
 
 
