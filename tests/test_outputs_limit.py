@@ -143,6 +143,16 @@ def test_wide_networks_interpolate(leak: float) -> None:
     assert np.abs(limit.network.theta - sol.final.theta).max() < 1e-4
 
 
+def test_targets_of_zero_are_fitted_where_rounding_of_the_terms_is_left() -> None:
+    X, Y = np.array([[0.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2))
+    start = rf.Network([[0.3, 0.5], [0.2, -0.9]], [[0.5, 0.2], [-0.1, 0.6]], leak=0.5)
+    sol: Any = rf.integrate((X, Y), start, until=rf.Stop(limit=True, seconds=30), loss="squared")
+    assert (sol.status, sol.limit.point) == ("reached_limit", "global"), sol.limit.reason
+    assert np.abs(sol.limit.network(X)).max() < 1e-15
+    assert sol.limit.network.norm > 0.1
+    assert rf.certify(sol, (X, Y)).verdict == "least_loss"
+
+
 def test_a_rotation_of_the_outputs_rotates_the_limit() -> None:
     X, Y = problem("squared")
     turn = np.linalg.qr(RNG(7).standard_normal((K, K)))[0]

@@ -140,7 +140,7 @@ def _polished(chart: _Chart) -> FloatArray:
     problem = chart.problem
     if problem.loss == "squared" and problem.decay == 0:
         fitted = _interpolated(chart, x)
-        if _is_fitted(problem, chart.outputs(fitted)):
+        if _is_fitted(problem, chart.network(fitted)):
             return fitted
     x = _newton(chart, x)
     return x if problem.decay == 0 else _newton(chart, _without_vanishing(chart, x))
@@ -186,21 +186,25 @@ def _interpolated(chart: _Chart, x: FloatArray) -> FloatArray:
     return x
 
 
-def _is_fitted(problem: OutputProblem, f: FloatArray) -> bool:
-    return bool(_fits(problem, f)[problem.counts > 0].all())
+def _is_fitted(problem: OutputProblem, net: Network) -> bool:
+    return bool(_fits(problem, net)[problem.counts > 0].all())
 
 
-def _fits(problem: OutputProblem, f: FloatArray) -> npt.NDArray[np.bool_]:
+def _fits(problem: OutputProblem, net: Network) -> npt.NDArray[np.bool_]:
     """Which errors are rounding, shape (n, K)."""
-    counted = problem.counts > 0
-    scale = np.abs(problem.targets[counted]).max() + np.abs(f[counted]).max()
-    return np.asarray(np.abs(problem.targets - f) <= 100 * _FIT_TOL * scale)
+    scale = _error_sizes(problem, net)[problem.counts > 0].max()
+    return np.asarray(np.abs(problem.targets - net(problem.X)) <= 100 * _FIT_TOL * scale)
 
 
-def _known_duals(problem: OutputProblem, f: FloatArray) -> FloatArray:
+def _error_sizes(problem: OutputProblem, net: Network) -> FloatArray:
+    """Sum the sizes of the terms of each error, shape (n, K): where targets are zero, outputs are what cancels."""
+    return output_terms(problem.X, net) + np.abs(problem.targets)
+
+
+def _known_duals(problem: OutputProblem, net: Network) -> FloatArray:
     """λ without those that are rounding: beside the error of a sample that nothing fits they would count."""
-    lam = problem.duals(f)
-    return np.where(_fits(problem, f), 0.0, lam) if problem.loss == "squared" and problem.decay == 0 else lam
+    lam = problem.duals(net(problem.X))
+    return np.where(_fits(problem, net), 0.0, lam) if problem.loss == "squared" and problem.decay == 0 else lam
 
 
 def _finite(chart: _Chart, x: FloatArray) -> Limit:
@@ -211,10 +215,10 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     if not distance <= 1.0:
         return _unpolished(problem, state, f"the critical point of the last pattern is {distance:.2g} |θ| away")
     f = net(problem.X)
-    fits = problem.loss == "squared" and problem.decay == 0 and _is_fitted(problem, f)
-    lam = _known_duals(problem, f)
+    fits = problem.loss == "squared" and problem.decay == 0 and _is_fitted(problem, net)
+    lam = _known_duals(problem, net)
     point = output_point(problem.boundaries, problem.X, net, lam, problem.decay)
-    sizes = problem.counts * (np.abs(f) + np.abs(problem.targets)).sum(axis=1)
+    sizes = problem.counts * _error_sizes(problem, net).sum(axis=1)
     weights = sizes if fits else np.linalg.norm(lam, axis=1)
     unit = float(weights @ np.linalg.norm(problem.X, axis=1)) + problem.decay
     missing = float(np.linalg.norm(problem.duals(f))) if fits else point.gradient
