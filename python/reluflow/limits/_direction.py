@@ -41,7 +41,7 @@ _COUNTS = 1e-9
 _LOST = 30.0
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
-# A group is out of its own cell where s_c u_c is beyond a boundary by more than this part of |x|: more than rounding.
+# A direction is in a cell where it is beyond no boundary by more than this part of |x|: more than rounding.
 _OUTSIDE = 1e-6
 # Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
 _STANDS = 1e-9
@@ -236,7 +236,7 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     point = polish(D, n_free, sets, path.dual, path.mass)
     # A group that grows as fast as the live ones is one of them where the network is not unique: the flow tells.
     u = np.einsum("ckd,k->cd", D, point.dual)
-    live = (point.live | (np.abs(np.linalg.norm(u, axis=1) - 1) <= _RATE_TOL)) & _in_own_cells(state, u)
+    live = (point.live | (np.abs(np.linalg.norm(u, axis=1) - 1) <= _RATE_TOL)) & ~_shrink(state, u)
     if not point.free.duals and not point.free.masses and (live == point.live).all():
         return point
     if values is None:
@@ -249,10 +249,13 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     return point if own is None else own
 
 
-def _in_own_cells(state: State, u: FloatArray) -> npt.NDArray[np.bool_]:
-    """Tell which groups have their direction s_c u_c in their own cell; neurons of the others shrink along it."""
+def _shrink(state: State, u: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which groups have the direction opposite to s_c u_c in their own cell: their neurons shrink along it.
+
+    One whose s_c u_c is beyond some boundaries only is to cross them, and counts in the limit of the present pattern.
+    """
     z = (state.groups.sign[:, None] * u) @ state.data.X.T
-    return np.asarray((state.groups.pattern * z >= -_OUTSIDE * np.linalg.norm(state.data.X, axis=1)).all(axis=1))
+    return np.asarray((state.groups.pattern * z <= _OUTSIDE * np.linalg.norm(state.data.X, axis=1)).all(axis=1))
 
 
 def _accepted(D: FloatArray, point: Point, k: int) -> Point | None:
