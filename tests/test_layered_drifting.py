@@ -43,3 +43,22 @@ def test_what_leaves_at_the_start_does_so_at_every_tolerance() -> None:
     """
     loose, tight = (layered_draws.drawn(30031).ends(rtol).final.theta for rtol in (1e-8, 1e-11))
     np.testing.assert_allclose(loose, tight, atol=1e-5)
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-13])
+@pytest.mark.parametrize(
+    ("loss", "y"), [("logistic", [1, -1, 1]), ("exponential", [1, -1, 1]), ("squared", [0.3, -0.3, 1.0])]
+)
+@pytest.mark.parametrize("size", [0.1, 1e-4])
+def test_a_weight_that_decays_towards_its_boundary_does_not_cross_it_by_rounding(
+    size: float, loss: str, y: list[float], rtol: float
+) -> None:
+    """A row with both labels and its opposite: w' = -a tanh(a w / 2) and the like, by weights of one half that cancel.
+
+    Beyond zero the opposite sample would drive it away.
+    """
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], [size, 1.0], dim=1)
+    sol = rf.integrate(([[1.0], [1.0], [-1.0]], y), net, until=200.0, loss=loss, rtol=rtol)
+    assert sol.success
+    assert not len(sol.events)
+    assert abs(sol.final.theta[0]) < 1e-12

@@ -72,6 +72,36 @@ Descent descend(Row& c, int order, double end, double rounding, int degree, doub
     return is_error && root <= end ? Descent{kOfTheWay * root, false} : Descent{root, true};
 }
 
+Descent Approach::of(const Place& p, const Row& c, double end) {
+    const auto rate_terms = [&] { return jet_.rate_terms(p, velocity_terms()); };
+    return find(c, end, rounding_of(jet_, p), error_of(jet_, p), jet_.reach(p), rate_terms);
+}
+
+Descent Approach::of(const Boundary& entry, const Row& c, double end) {
+    const auto rate_terms = [&] { return velocity_terms()[entry.parameter]; };
+    return find(c, end, rounding_of(jet_, entry), jet_.theta_error(), 1.0, rate_terms);
+}
+
+// What decays with its own terms towards its boundary, by weights that cancel, comes to where the rounding of its rate
+// moves it farther in a step than it is away: it crosses where it is seen to be beyond by that. `reach`: of it by
+// changes of θ.
+template <class RateTerms>
+Descent Approach::find(const Row& c, double end, double rounding, double error, double reach,
+                       const RateTerms& rate_terms) {
+    Row tried = c;
+    const Descent found = descend(tried, jet_.order(), end, rounding, jet_.degree(), error);
+    if (found.u > end || std::abs(c[0]) > reach * rounding_of_theta(jet_)) return found;
+    const double moved = kRounding * rate_terms() * end;
+    if (std::abs(c[0]) > moved || moved < kSomeRoundings * rounding) return found;
+    tried = c;
+    return descend(tried, jet_.order(), end, rounding + moved, jet_.degree(), error);
+}
+
+const Vector& Approach::velocity_terms() {
+    if (velocity_terms_.size() == 0) velocity_terms_ = jet_.velocity_terms();
+    return velocity_terms_;
+}
+
 double rounding_of(const Jet& jet, const Place& p) {
     return kRounding * jet.terms(p) + kSmallest;
 }

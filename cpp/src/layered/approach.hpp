@@ -19,6 +19,25 @@ struct Descent {
 /// is not known otherwise. c is changed.
 Descent descend(Row& c, int order, double end, double rounding, int degree = 0, double error = 0.0) noexcept;
 
+/// Descents to boundaries in one step.
+class Approach {
+  public:
+    explicit Approach(const Jet& jet) : jet_(jet) {}
+
+    /// Of a place at the distance c.
+    Descent of(const Place& p, const Row& c, double end);
+    /// Of an entry that is a boundary.
+    Descent of(const Boundary& entry, const Row& c, double end);
+
+  private:
+    template <class RateTerms>
+    Descent find(const Row& c, double end, double rounding, double error, double reach, const RateTerms& rate_terms);
+    const Vector& velocity_terms();
+
+    const Jet& jet_;
+    Vector velocity_terms_;  // empty until they are asked for
+};
+
 /// The rounding of z of a place.
 double rounding_of(const Jet& jet, const Place& p);
 

@@ -160,6 +160,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
     const SignMatrix& singles = jet.activity().singles(v);
     const SignMatrix& sides = jet.activity().sides(v);
     list_near(jet, v);
+    Approach approach(jet);
     Row c;
     for (const Index place : near_) {
         const Index i = place / z.size();
@@ -174,8 +175,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
             const Activity& activity = jet.activity();
             candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
-        const Place& p = candidate.place;
-        const Descent found = descend(c, order, end_, rounding_of(jet, p), jet.degree(), error_of(jet, p));
+        const Descent found = approach.of(candidate.place, c, end_);
         candidate.is_known = found.is_known;
         add(found.u, candidate);
     }
@@ -185,6 +185,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
 void EventSearch::search_single(const Jet& jet) {
     const Activity& activity = jet.activity();
     seen_.clear();
+    Approach approach(jet);
     std::vector<std::optional<StemFactors>> factors(static_cast<std::size_t>(activity.samples()));
     Row c;
     for (int v = 1; v < activity.graph().count(); ++v)
@@ -219,8 +220,7 @@ void EventSearch::search_single(const Jet& jet) {
                     for (int k = 0; zero.place == p && zero.is_chosen && is_zero(jet, own) && k < zero.orders; ++k)
                         c[k] = 0.0;
                 if (own.is_parameter()) {
-                    const Descent found =
-                        descend(c, jet.order(), end_, rounding_of(jet, own), jet.degree(), jet.theta_error());
+                    const Descent found = approach.of(own, c, end_);
                     candidate.is_known = found.is_known;
                     add(found.u, candidate);
                 } else {

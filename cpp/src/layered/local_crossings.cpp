@@ -106,6 +106,7 @@ void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index
     std::erase_if(hits_, [&](const Hit& hit) { return hit.unit == unit; });
     const SampleSeries& z = jet.z(kHidden);
     const int order = jet.order();
+    Approach approach(jet);
     Row c;
     for (Index i = 0; i < X_->rows(); ++i) {
         const Place p{kHidden, i, unit};
@@ -119,7 +120,7 @@ void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index
         const bool has_just_crossed =
             !crossings_.empty() && crossings_.back().u == from && from > 0.0 && crossings_.back().change.place == p;
         if (has_just_crossed) c[0] = 0.0;
-        const Descent found = descend(c, order, end - from, rounding_of(jet, p));
+        const Descent found = approach.of(p, c, end - from);
         if (found.u <= end - from) hits_.push_back({from + found.u, unit, i, found.is_known});
     }
 }
