@@ -66,6 +66,24 @@ def test_minibatches_follow_their_seed_and_see_every_sample() -> None:
     assert whole.final.theta == pytest.approx(once.final.theta, abs=1e-15)
 
 
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["core", "rates", "outputs", "deep"])
+def test_a_minibatch_stands_for_all_samples(kind: str, reduction: rf.ReductionName) -> None:
+    """Of samples that are all alike, any minibatch makes the step of all of them: also the last one, of one sample."""
+    x, y = [1.0, 0.5], [1.0, -2.0] if kind == "outputs" else 1.0
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=0) if kind == "deep" else None
+    net = net or rf.Network.init(3, 2, scale=1.0, seed=0)
+    if kind == "outputs":
+        net = rf.Network(net.W, np.column_stack((net.a, net.a)))
+    options = {"step": 0.01, "n_steps": 6, "loss": "squared", "reduction": reduction, "save_every": 1}
+    options |= {"rates": (1.0, 2.0)} if kind == "rates" else {}
+    data = [x] * 5, [y] * 5
+    parts, whole = rf.descend(data, net, batch_size=2, **options), rf.descend(data, net, **options)
+    moved = np.abs(whole.final.theta - net.theta).max()
+    assert moved > 1e-3
+    assert np.abs(parts.final.theta - whole.final.theta).max() < 1e-12 * moved
+
+
 def test_a_descent_that_overflows_says_so_and_one_that_is_saved_comes_back(tmp_path: Path) -> None:
     case = load("bias_squared")
     wild = rf.descend(case.data, case.net, n_steps=100, step=1e6, loss="squared")

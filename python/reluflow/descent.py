@@ -225,13 +225,14 @@ def descend(
     n_steps : int
         Number of steps, at least 1.
     batch_size : int, optional
-        Number of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
+        Number b of samples of a minibatch, from 1 to n; each epoch is a new permutation. None: all samples every time.
     seed : int, numpy.random.Generator or None, optional
         Seed of the permutations; a Generator and None draw one, which stands in the settings of the result.
     loss : {"logistic", "exponential", "squared"}, optional
         As for `reluflow.integrate`; several outputs take "squared" and "cross_entropy".
     reduction : {"sum", "mean"}, optional
-        Whether the losses of the samples (of a minibatch) are added or averaged.
+        Whether the losses of the samples are added or averaged. A minibatch stands for all samples: its sum counts n/b
+        times, so that time means the same with and without minibatches.
     weight_decay : float, optional
         γ >= 0: the descent is that of L(θ) + γ/2 |θ|².
     save_every : int, optional

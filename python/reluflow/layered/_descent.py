@@ -170,6 +170,7 @@ class _Steps:
         self.net, self.X, self.targets, self.settings = net, X, targets, settings
         self.counts = np.ones(len(X)) if counts is None else counts
         self.decay = decay
+        self.factor = reduction_factor(settings["reduction"], len(X))
         self.done = 0
         self.theta: list[FloatArray] = [np.array(net.theta)]
         self.index = [0]
@@ -202,8 +203,9 @@ class _Steps:
         X, targets = self.X[chosen], self.targets[chosen]
         network = Backward(self.net.nodes, X)
         lam = duals(network.outputs(theta), targets, self.settings["loss"], self.counts[chosen])
-        lam = lam / len(X) if self.settings["reduction"] == "mean" else lam
-        return network.descent(lam, len(theta)) - self.decay * theta
+        # n/b times the batch's sum estimates the sum over all samples without bias: time means the same with batches.
+        scale = self.factor * (len(self.X) / len(X))
+        return network.descent(scale * lam, len(theta)) - self.decay * theta
 
     def _batches(self) -> Any:
         """Yield the samples of each step; every epoch is a new permutation."""
