@@ -75,3 +75,16 @@ def test_on_sliding_data_only_the_projected_pull_aligns():
 def test_a_delta_outside_its_range_is_named(delta):
     with pytest.raises(ValueError, match="delta must lie in"):
         analysis.alignment_times(runs.planar(), delta=delta)
+
+
+@pytest.mark.parametrize(("weights", "rows"), [([3.0, 1.0], [0, 0, 0, 1]), ([1.0, 0.0], [0])])
+def test_a_weight_counts_in_the_condition_as_often_as_its_sample(weights, rows):
+    X, y = np.array([[1.0, 0.2], [0.3, 1.0]]), np.array([1, -1])
+    net = rf.Network([[0.5, 0.6], [1.0, 1.0]], [1.5, -1.5])
+    tables = [
+        analysis.alignment_times(rf.integrate(data, net, until=1.0))
+        for data in (rf.Dataset(X, y, weights=weights), rf.Dataset(X[rows], y[rows]), rf.Dataset(X, y))
+    ]
+    conditions = [table["condition"].tolist() for table in tables]
+    assert conditions[0] == conditions[1] != conditions[2]  # without weights it is another
+    np.testing.assert_allclose(tables[0]["bound"], tables[1]["bound"], rtol=1e-12)

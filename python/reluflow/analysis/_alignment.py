@@ -98,11 +98,11 @@ def alignment_times(
     Returns
     -------
     pandas.DataFrame
-        One row a neuron: ``neuron``, ``sign``; ``condition`` whether sign(yᵀφ(X w)) = sign(a) at the start ([WP]
-        (9)); ``start`` and ``end`` cosines; ``time`` (nan if never); ``bound`` T* with R = (1 - δ/4)^½;
-        ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time`` (atanh(1-δ) - atanh(start))/|g|, exact
-        for vanishing initialisation; ``n_switches`` of the neuron before that time. Bounds and limit time hold for a
-        neuron that stays in its first sector.
+        One row a neuron: ``neuron``, ``sign``; ``condition`` whether sign(λ₀ᵀφ(X w)) = sign(a) at the start ([WP]
+        (9); the paper's y in place of λ₀ counts no weights of samples); ``start`` and ``end`` cosines; ``time`` (nan if
+        never); ``bound`` T* with R = (1 - δ/4)^½; ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time``
+        (atanh(1-δ) - atanh(start))/|g|, exact for vanishing initialisation; ``n_switches`` of the neuron before that
+        time. Bounds and limit time hold for a neuron that stays in its first sector.
 
     Examples
     --------
@@ -229,9 +229,10 @@ def _cosines_of(solution: Solution, neurons: IntArray, times: FloatArray, projec
 
 
 def _scores(run: States) -> FloatArray:
-    """yᵀφ(X w_j) at the first time, shape (m,)."""
+    """λ₀ᵀφ(X w_j) at the first time, shape (m,); of samples without weights it has the sign of yᵀφ(X w_j)."""
     Z = run.W[0] @ run.data.X.T
-    return np.asarray((np.maximum(Z, run.leak * Z) * np.sign(np.abs(run.pattern[0]))) @ run.data.y)
+    weights = early_duals(run.data, run.loss, run.reduction)
+    return np.asarray((np.maximum(Z, run.leak * Z) * np.sign(np.abs(run.pattern[0]))) @ weights)
 
 
 def _first_above(solution: Solution, run: States, values: FloatArray, target: float, projected: bool) -> FloatArray:
