@@ -72,6 +72,17 @@ def test_residual_diagonal_masked_and_shared_layers() -> None:
     assert [values[0].tolist() for values in z[1:]] == [[3, 7], [-3, 14], [-3, 28], [224]]
 
 
+def test_a_unit_of_a_shared_layer_may_read_fixed_entries_or_what_a_residual_adds() -> None:
+    none = [-1] * DIM
+    layers = [
+        rf.Residual(rf.Shared([none, [0] * 4, none, none])),
+        rf.Shared([none, [0] * 4], [[0, 2.0, 0, 0], [0] * 4]),
+    ]
+    net = rf.DeepNetwork([*layers, rf.Dense(1)], [1, 2, 3, 4], dim=DIM)
+    assert net(np.ones((1, DIM))).tolist() == [3 * 10 + 4 * 16]
+    assert rf.DeepNetwork.from_nodes(net.spec, net.theta) == net
+
+
 def test_the_same_seed_draws_the_same_network() -> None:
     layers = [rf.Dense(50), rf.Dense(50), rf.Dense(1)]
     net = rf.DeepNetwork.init(layers, dim=64, scale=0.5, seed=1)
@@ -88,6 +99,11 @@ def test_the_same_seed_draws_the_same_network() -> None:
         ([rf.Conv1d(1, 9), rf.Dense(1)], r"layers\[0\] must have a kernel of at most 4"),
         ([rf.Dense(2, mask=np.zeros((2, 4))), rf.Dense(1)], r"layers\[0\].mask must leave every unit an input"),
         ([rf.Dense(2, mask=np.ones((2, 3))), rf.Dense(1)], r"layers\[0\].mask must have the shape"),
+        (
+            [rf.Shared([[0, 1, 1, 0], [-1] * 4])],
+            r"layers\[0\].index must leave every unit an input, found none for unit 1",
+        ),
+        ([rf.Shared([[-1] * 4], [[0.0] * 4])], r"layers\[0\].index must leave every unit an input"),
         ([rf.Shared([[0, 2, 0, 0]])], r"layers\[0\].index must number"),
         ([rf.Shared([[0, 1]])], r"layers\[0\].index must have the shape \(width, 4\), found the shape \(1, 2\)"),
         ([rf.Shared([[0, 1], [0]])], r"layers\[0\].index must be an array of shape \(width, 4\), found 1 entries"),

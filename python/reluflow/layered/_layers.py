@@ -61,6 +61,9 @@ class Layer:
 
     def _build(self, builder: Builder, name: str, is_last: bool) -> None:
         idx, const, shape = self._matrix(builder, name)
+        reads = (idx >= 0).any(axis=1) | (False if const is None else (const != 0).any(axis=1))
+        if not reads.all():  # only those of `Shared` can be without
+            raise invalid(f"{name}.index", "leave every unit an input", f"none for unit {int(np.argmin(reads))}")
         edge = Edge(builder.last, "h", idx, const)
         builder.add((edge,), idx.shape[0], self._activation(is_last), bool(getattr(self, "bias", False)), shape)
 
@@ -152,7 +155,8 @@ class Shared(Layer):
     index : array_like of int, shape (width, inputs)
         Number of the layer's parameter in each entry, from 0; -1 for none.
     fixed : array_like, shape (width, inputs), optional
-        Fixed entries that are added, finite.
+        Fixed entries that are added, finite. Every unit has a parameter or a fixed entry that is not zero, unless the
+        layer is that of a `Residual`.
     activation : {"relu", "linear"}, optional
         As in `Dense`.
     """
