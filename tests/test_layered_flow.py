@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,6 +167,31 @@ def test_a_stored_solution_comes_back_whole(tmp_path: Path) -> None:
         again = rf.integrate(case.data, back, until=9.0, rtol=1e-12)
         assert again.final == rf.integrate(case.data, sol, until=9.0, rtol=1e-12).final
     assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0], [1e-120, 0.0]])
+@pytest.mark.parametrize(
+    ("loss", "targets", "net"),
+    [
+        ("logistic", [1, -1, 1], rf.DeepNetwork.init([rf.Dense(3, bias=True), rf.Dense(1)], dim=2, seed=0)),
+        ("exponential", [1, -1, 1], rf.DeepNetwork.init([rf.Dense(3, bias=True), rf.Dense(1)], dim=2, seed=0)),
+        ("cross_entropy", [0, 1, 1], rf.DeepNetwork.init([rf.Dense(3, bias=True), rf.Dense(2)], dim=2, seed=0)),
+        ("cross_entropy", [0, 1, 1], rf.Network([[1.0, 2.0], [-1.0, 1.0]], [[1.0, -1.0], [0.5, 0.2]])),
+    ],
+)
+def test_a_run_on_rows_that_no_dataset_takes_comes_back(
+    loss: Any, targets: list[int], net: Any, row: list[float], tmp_path: Path
+) -> None:
+    data = [[1.0, 2.0], row, [-1.0, 1.0]], targets, [1.0, 2.0, 3.0]
+    sol = rf.integrate(data, net, until=1.0, loss=loss)
+    sol.save(tmp_path / "run.npz")
+    back = rf.load(tmp_path / "run.npz")
+    assert np.array_equal(back.final.theta, sol.final.theta)
+    for ours, given in zip(back.data, data, strict=True):
+        assert np.array_equal(ours, given)
+    assert (
+        rf.integrate(back.data, back, until=2.0, loss=loss).final == rf.integrate(data, sol, until=2.0, loss=loss).final
+    )
 
 
 def test_each_rule_ends_a_run() -> None:

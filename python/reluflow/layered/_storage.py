@@ -144,12 +144,16 @@ def _boundary(item: list[Any]) -> tuple[Any, ...]:
 
 
 def _data(X: Any, targets: Any, loss: str, counts: Any) -> Any:
-    """Return data of the kind that the loss takes."""
+    """Return data of the kind that the loss takes; arrays where these hold what no dataset takes, as a row of zeros."""
     more = () if counts is None else (counts,)
-    if loss == "cross_entropy":
-        labels = targets.argmax(axis=1)
-        is_whole = len(np.unique(labels)) == targets.shape[1]
-        return MultiClassDataset(X, labels, weights=counts) if is_whole else (X, labels, *more)
     if loss == "squared":
         return X, (targets[:, 0] if targets.shape[1] == 1 else targets), *more
-    return Dataset(X, targets[:, 0], weights=counts)
+    labels = targets.argmax(axis=1) if loss == "cross_entropy" else targets[:, 0]
+    try:
+        if loss != "cross_entropy":
+            return Dataset(X, labels, weights=counts)
+        if len(np.unique(labels)) == targets.shape[1]:
+            return MultiClassDataset(X, labels, weights=counts)
+    except ValueError:
+        pass
+    return X, labels, *more
