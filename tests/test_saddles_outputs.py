@@ -253,6 +253,47 @@ def test_neurons_that_see_nothing_leave_the_network_at_zero():
     assert path.gap == pytest.approx(1.0)
 
 
+# A path to a local minimum.
+LOCAL = (
+    ([[0.965], [-1.082]], [[0.867, -0.168], [-0.19, 1.121]]),
+    [[-0.437], [-1.28], [-0.469], [-1.197]],
+    [[-1.84, -0.146], [0.398, -2.162], [0.014, 0.255], [0.173, -1.27]],
+)
+
+
+def parting() -> tuple[Pair, np.ndarray, np.ndarray]:
+    """Neurons part on the way that had grown together."""
+    rng = RNG(6)
+    X, Y, W, A = (rng.standard_normal((4, 2)) for _ in range(4))
+    return (X, Y), W, A
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("case", "kind"), [(LOCAL, "local minimum"), (parting(), "not decided")])
+def test_a_sample_of_zeros_moves_nothing(case, kind):
+    """It has no boundary: neurons stand neither on it nor beside it, whatever side of it they were given."""
+    (X, Y), directions, signs = case
+    target = np.array([[0.3, -1.0]])
+    without = rf.saddle_to_saddle((X, Y), directions, signs)
+    path = rf.saddle_to_saddle((np.vstack((X, np.zeros_like(X[:1]))), np.vstack((Y, target))), directions, signs)
+    assert path.status == without.status == "ended"
+    assert [stage.kind for stage in path.stages] == [stage.kind for stage in without.stages]
+    assert path.stages[-1].kind == kind
+    assert [stage.notes for stage in path.stages] == [stage.notes for stage in without.stages]
+    at_zero = 0.5 * float((target**2).sum())
+    for ours, other in zip(path.stages, without.stages, strict=True):
+        assert ours.loss - at_zero == pytest.approx(other.loss, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_minimum_that_a_run_comes_to_is_as_local_beside_a_sample_of_zeros():
+    X, Y = np.array([[0.965], [-1.082], [0.0]]), np.array([[0.867, -0.168], [-0.19, 1.121], [0.0, 0.0]])
+    start = rf.Network([[-0.5], [-0.2]], [[-0.1, 0.3], [0.2, 0.1]])
+    for rows in (2, 3):
+        sol = rf.integrate((X[:rows], Y[:rows]), start, until=Stop(limit=True), loss="squared")
+        assert (sol.limit.certified, sol.limit.point) == (True, "local minimum")
+
+
 def test_a_callback_stops_the_path_and_the_number_of_stages_can_be_bounded():
     seen = []
     path = rf.saddle_to_saddle((X2, Y2), W2, A2, callback=lambda progress: seen.append(progress) or len(seen) > 1)

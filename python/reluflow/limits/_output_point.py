@@ -126,9 +126,10 @@ def _pull(found: Boundaries, X: FloatArray, net: Network, duals: FloatArray, row
 
 def _violation(X: FloatArray, net: Network) -> float:
     live = net.W.any(axis=1)
-    Z = unit_rows(net.W[live]) @ (X / np.linalg.norm(X, axis=1, keepdims=True)).T
+    seen = X.any(axis=1)  # x = 0 has no boundary
+    Z = unit_rows(net.W[live]) @ (X[seen] / np.linalg.norm(X[seen], axis=1, keepdims=True)).T
     assert net.pattern is not None
-    signs = net.pattern[live]
+    signs = net.pattern[live][:, seen]
     return max(0.0, float(np.where(signs == 0, np.abs(Z), -signs * Z).max(initial=0.0)))
 
 
@@ -136,7 +137,7 @@ def is_off(X: FloatArray, net: Network) -> bool:
     """Whether every neuron stands clear of the boundaries that its pattern does not hold."""
     sizes = np.outer(np.linalg.norm(net.W, axis=1), np.linalg.norm(X, axis=1))
     assert net.pattern is not None
-    return bool((np.abs(net.W @ X.T) > OFF_TOL * sizes)[net.pattern != 0].all())
+    return bool((np.abs(net.W @ X.T) > OFF_TOL * sizes)[(net.pattern != 0) & X.any(axis=1)].all())
 
 
 def _is_bounded(found: Boundaries, X: FloatArray, net: Network, lam: FloatArray, decay: float, unit: float) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from .._validation import FloatArray
 from ._bodies import Body
 from ._several_flow import OutputFlow
+from ._sides import least_cosine
 from ._units import Unit
 
 # A multiplier that is this near to a bound is there; pulls below this part of what λ makes are none.
@@ -57,10 +58,9 @@ def edge_of(flow: OutputFlow, lam: FloatArray, body: Body) -> str:
     """
     if not any(row.rate > 0 for row in body.rows):
         return ""
-    X, unit = flow.problem.X, body.unit
+    unit = body.unit
     if (_beside(flow, lam, unit).sides != unit.sides).any():
         return "it slides at the bound of a multiplier"
-    cosine = np.abs(X @ unit.w) / (np.linalg.norm(X, axis=1) * np.linalg.norm(unit.w))
-    if (cosine[unit.sides != 0] < _BESIDE).any():
+    if least_cosine(unit.w, unit.sides, flow.problem.X) < _BESIDE:
         return "it stands beside a boundary"
     return ""

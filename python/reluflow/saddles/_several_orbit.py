@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray, PatternArray
+from .._validation import FloatArray, IntArray
 from ..flow import Stop, TwoLayerSolution
 from ..limits import Limit
 from ..limits._outputs import limit_of_outputs
@@ -18,7 +18,7 @@ from ._orbit import ARRIVED, ESCAPE_SIZE, FIRST_LEG, STOPPED
 from ._several_flow import OutputFlow, run_of_units
 from ._several_rest import pull_of, sector_map
 from ._several_saddle import vanishing
-from ._sides import side_kept
+from ._sides import least_cosine, side_kept
 from ._units import log2_size, units_of
 
 # Accuracy of the orbit of a cluster that comes apart: at its begin neurons differ by 1e-7 of their size.
@@ -146,7 +146,7 @@ class _Ride:
             else:
                 tiny = body.unit.scaled(TINY_LOG2 - round(log2_size(body.unit.w)))
                 moved = side_kept(tiny, X, _NEAR)[0]
-                if _least_cosine(moved.w, moved.sides, X) < _CLEAR:
+                if least_cosine(moved.w, moved.sides, X) < _CLEAR:
                     self.room = _ROOM
             self.bodies.append(replace(body, unit=moved))
 
@@ -258,10 +258,3 @@ class _Ride:
             for body in self.bodies
         )
         return OutputOrbit(tuple(self.legs), bodies, self.limit(), outcome, message)
-
-
-def _least_cosine(w: FloatArray, sides: PatternArray, X: FloatArray) -> float:
-    """Return how near a neuron is to the boundaries that it does not slide on."""
-    unit = np.ldexp(w, -round(log2_size(w)))
-    away = np.abs(X @ unit)[sides != 0] / (np.linalg.norm(unit) * np.linalg.norm(X, axis=1)[sides != 0])
-    return float(away.min(initial=np.inf))

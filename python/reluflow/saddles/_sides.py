@@ -67,6 +67,14 @@ def side_kept(unit: Unit, X: FloatArray, part: float) -> tuple[Unit, bool]:
     return moved.at(w, a).scaled(-exponent), True
 
 
+def least_cosine(w: FloatArray, sides: PatternArray, X: FloatArray) -> float:
+    """Return how near a neuron is to the boundaries that it does not slide on; x = 0 has none."""
+    unit = np.ldexp(w, -round(log2_size(w)))
+    rows = X[(sides != 0) & X.any(axis=1)]
+    away = np.abs(rows @ unit) / (np.linalg.norm(unit) * np.linalg.norm(rows, axis=1))
+    return float(away.min(initial=np.inf))
+
+
 def _shift(
     w: FloatArray,
     X: FloatArray,
