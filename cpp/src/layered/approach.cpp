@@ -10,6 +10,8 @@ namespace {
 
 /// The rounding of z, as a part of the sum of its terms.
 constexpr double kRounding = 32 * 2.2e-16;
+/// The terms of what decays with them are below this part of those that θ could make of it.
+constexpr double kSmallTerms = 1e-8;
 /// What decays beside its boundary loses its last digits below this: then its sign is no reason to cross.
 constexpr double kSmallest = 1e-290;
 /// A root that comes later than the tangent's, by this factor, is that of a distance that falls ever more slowly.
@@ -90,9 +92,9 @@ Descent Approach::find(const Row& c, double end, double rounding, double error, 
                        const RateTerms& rate_terms) {
     Row tried = c;
     const Descent found = descend(tried, jet_.order(), end, rounding, jet_.degree(), error);
-    if (found.u > end || std::abs(c[0]) > reach * rounding_of_theta(jet_)) return found;
+    if (found.u > end || rounding > kSmallTerms * reach * rounding_of_theta(jet_)) return found;
     const double moved = kRounding * rate_terms() * end;
-    if (std::abs(c[0]) > moved || moved < kSomeRoundings * rounding) return found;
+    if (std::abs(c[0]) > moved) return found;
     tried = c;
     return descend(tried, jet_.order(), end, rounding + moved, jet_.degree(), error);
 }
