@@ -241,11 +241,13 @@ def test_events_at_tiny_times_are_no_rest(decay: float) -> None:
     np.testing.assert_allclose(sol.final.theta, beside.final.theta, atol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e8])
 @pytest.mark.parametrize("size", [1e-6, 1e-12, 1e-15])
-def test_a_small_unit_that_grows_against_the_decay_is_waited_for(size: float) -> None:
-    """Unit 1 grows by e^(0.05 t) from below every tolerance to where 0.55 - a² = 0.5."""
-    net = rf.Network([[1.0, -1.0], [-size, size]], [[1.0, 0.0], [size, 0.0]])
-    targets = [[1.0, 0.0], [0.55, 0.0]]
-    sol = rf.integrate((np.eye(2), targets), net, until=1e5, loss="squared", weight_decay=0.5)
+def test_a_small_unit_that_grows_against_the_decay_is_waited_for(size: float, scale: float) -> None:
+    """Unit 1 grows by e^(0.05 t) from below every tolerance to where 0.55 - a² = 0.5; inputs scale the time."""
+    net = rf.Network(np.array([[1.0, -1.0], [-size, size]]) / scale**0.5, np.array([[1.0, 0], [size, 0]]) / scale**0.5)
+    data = (scale * np.eye(2), [[1.0, 0.0], [0.55, 0.0]])
+    sol = rf.integrate(data, net, until=1e5 / scale, loss="squared", weight_decay=0.5 * scale)
     assert sol.status == "stationary"
-    np.testing.assert_allclose(sol.final.a, [[np.sqrt(0.5), 0.0], [np.sqrt(0.05), 0.0]], atol=1e-8)
+    limit = np.array([[np.sqrt(0.5), 0.0], [np.sqrt(0.05), 0.0]])
+    np.testing.assert_allclose(scale**0.5 * sol.final.a, limit, atol=1e-8)

@@ -61,7 +61,9 @@ bool LayeredFlow::has_settled() {
     const double slowest = slowest_decay();
     if (now_t + std::log(slowest) <= 0.0) return false;
     const double rtol = plan_.settings.rtol;
-    return sizes_of_units_.growth_of_small(jet_.theta(0), jet_.theta(1), rtol) <= std::max(kGrows, rtol) * slowest;
+    const double growth = sizes_of_units_.growth_of_small(jet_.theta(0), jet_.theta(1), rtol);
+    const double passed = jet_.duals().time()[1] * std::exp(jet_.duals().log_unit());  // of t, in a unit of the series
+    return growth <= std::max(kGrows, rtol) * slowest * passed;
 }
 
 double LayeredFlow::slowest_decay() const {
