@@ -118,3 +118,33 @@ def test_weight_decay_goes_on_where_an_event_has_left_the_clock_to_samples_that_
     assert sol.status == "reached_time", sol.message
     np.testing.assert_allclose(sol.final.W, own.final.W, atol=1e2 * rtol)
     np.testing.assert_allclose(sol.final.a, own.final.a, atol=1e2 * rtol)
+
+
+# Integers as a user writes them: the only unit of the first layer is zero on a sample, and others read nothing else.
+ALONE = [
+    ([[1, 2], [1, -1], [2, 1]], [1, -1, 1], [[1.0, 1.0]], 0.1),
+    ([[2, -2], [-1, 2], [1, 1], [-1, 0]], [-1, 1, 1, 1], [[0.5, 0.5]], 0.5),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("X", "y", "first", "leak"), ALONE)
+@pytest.mark.parametrize("linear", [False, True])
+def test_what_reads_a_unit_that_is_zero_at_the_start_goes_where_that_goes(
+    X: list, y: list, first: list, leak: float, linear: bool, loss: str
+) -> None:
+    """Its own weight is not zero. It was taken for one that is: accuracy_not_reached, or stationary, at t = 0. The unit
+    crosses its boundary, so that a start beside the boundary has nearly the same run."""
+    rng = np.random.default_rng(5)
+    middle = [rf.Dense(1, activation="linear")] if linear else []
+    between = [0.8] if linear else []
+    layers = [rf.Dense(1), *middle, rf.Dense(3), rf.Dense(1)]
+    theta = np.concatenate([np.ravel(first), between, rng.standard_normal(6)])
+    assert np.any(np.asarray(X) @ np.ravel(first) == 0.0)
+    data = rf.Dataset(X, y)
+    runs = [
+        rf.integrate(data, rf.DeepNetwork(layers, theta + move, dim=2, leak=leak), until=2.0, loss=loss)
+        for move in (0.0, 1e-10 * rng.standard_normal(theta.size))
+    ]
+    assert [run.status for run in runs] == ["reached_time"] * 2, runs[0].message
+    np.testing.assert_allclose(runs[0].final.theta, runs[1].final.theta, atol=1e-6)

@@ -92,6 +92,7 @@ class LayeredFlow final : public Run {
 
     void begin();
     void decide_start();
+    bool follows(const Place& p, const std::vector<Place>& zero) const;
     bool go_on();
     void keep_begin();
     void take_back();

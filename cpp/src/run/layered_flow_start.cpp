@@ -47,9 +47,21 @@ bool LayeredFlow::fit_unit() {
     return true;
 }
 
+// Whether a place is zero by what it reads, which is zero, and not by its weights: then it goes where that goes.
+bool LayeredFlow::follows(const Place& p, const std::vector<Place>& zero) const {
+    if (!state_.activity.reads_only(p, zero)) return false;
+    for (const int e : graph_->node(p.node).incoming) {
+        const Edge& edge = graph_->edges()[e];
+        for (Index c = 0; c < edge.cols; ++c)
+            if (state_.activity.reads(edge, p, c) && edge.entry(p.unit, c, state_.theta) != 0.0) return true;
+    }
+    return false;
+}
+
 // Places at zero at the start can go either way: all continuations are looked for.
 void LayeredFlow::decide_start() {
     contacts_.clear();
+    std::vector<Place> zero;
     std::vector<Matrix> z;
     pre_activations(*graph_, *X_, state_.theta, z);
     std::vector<Matrix> sizes;
@@ -58,8 +70,11 @@ void LayeredFlow::decide_start() {
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
-                if (graph_->node(v).linear || state_.activity.mode(p) != Mode::moving) continue;
+                if (state_.activity.mode(p) != Mode::moving) continue;
                 if (std::abs(z[v](i, u)) > kZeroAtStart * sizes[v](i, u)) continue;
+                const bool is_follower = follows(p, zero);
+                if (is_follower || !graph_->node(v).linear) zero.push_back(p);
+                if (is_follower || graph_->node(v).linear) continue;
                 Contact contact;
                 contact.boundary = state_.activity.whole_boundary_of(p);
                 const auto same = [&](const Contact& other) { return other.boundary.is_same(contact.boundary); };
