@@ -32,6 +32,8 @@ class LocalModel {
     const Matrix& normals() const noexcept { return normals_; }
     /// True if n_a is below this part of the largest of its node: normals of other nodes have other units.
     bool is_negligible(int a, double part) const noexcept { return lengths_[a] <= part * longest_[places_[a].node]; }
+    /// The same by its place, which is zero.
+    Vector row_of(const Place& p) const { return normals_.row(number_of(p)).transpose(); }
     /// The same of any place.
     Vector normal_of(const Place& p) const;
     const Vector& velocity() const noexcept { return velocity_; }

@@ -85,6 +85,8 @@ class Resolution {
     static constexpr double kForcedZero = 1e-8;
     static bool rests(Jet& jet, const Place& p);
     void add_dependent(const Activity& before, const Jet* here);
+    bool any_depends(const Activity& before, const LocalModel& model) const;
+    void add_spanning(const LocalModel& model, std::vector<Place>& leaving) const;
     void add_sums_of_zeros(const Activity& before);
     bool is_sum_of_zeros(const Activity& before, const Place& p, const std::vector<Place>& zero) const;
     Check attempt(Jet& jet);
@@ -133,7 +135,7 @@ class Resolution {
     std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const;
     bool lists(const Option& option) const;
     std::vector<Place> all_met() const;
-    std::vector<Place> all_that_may_leave(const std::vector<Place>& met) const;
+    std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Place>& met) const;
     bool is_mate(const Boundary& boundary) const;
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
     bool leave_beyond_bounds(Jet& jet, std::vector<Given>& given);

@@ -188,7 +188,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place));
     options_.clear();
     const std::vector<int> joint = joint_boundaries(*before_, model);
-    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(met));
+    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, met));
     LocalMinima search(model, std::move(groups), interrupt_, rest_of(jet, model, joint));
     const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
@@ -242,12 +242,13 @@ std::vector<Place> Resolution::all_met() const {
     return met;
 }
 
-// What meets, and what slides on boundaries of the same linear function as a contact: both may leave in a way that does
-// not show while the others stay.
-std::vector<Place> Resolution::all_that_may_leave(const std::vector<Place>& met) const {
+// What meets, and what slides on boundaries of the same linear function as a contact, or in the span of contacts: both
+// may leave in a way that does not show while the others stay.
+std::vector<Place> Resolution::all_that_may_leave(const LocalModel& model, const std::vector<Place>& met) const {
     std::vector<Place> leaving = met;
     for (const Boundary& boundary : before_->sliding())
         if (is_mate(boundary)) leaving.insert(leaving.end(), boundary.members.begin(), boundary.members.end());
+    if (depends_) add_spanning(model, leaving);
     return leaving;
 }
 

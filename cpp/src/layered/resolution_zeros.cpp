@@ -67,8 +67,9 @@ void Resolution::add_dependent(const Activity& before, const Jet* here) {
                     near.push_back(p);
             }
     }
-    if (near.empty()) return;
+    if (near.empty() && contacts_.size() < 2) return;
     const LocalModel model(before, *X_, *theta_, met);
+    depends_ = any_depends(before, model);
     SpannedRows span(kDependent);
     for (int a = 0; a < model.count(); ++a) span.add(model.normals().row(a).transpose());
     for (const Place& p : near) {
@@ -79,6 +80,42 @@ void Resolution::add_dependent(const Activity& before, const Jet* here) {
         contact.wants = -contact.from;
         contacts_.push_back(std::move(contact));
         depends_ = true;
+    }
+}
+
+// Whether a contact is zero by what slides and by other contacts. Their sides cannot be tried one by one then: of what
+// slides and holds it at zero, and what it seems to move by, rounding alone would decide.
+bool Resolution::any_depends(const Activity& before, const LocalModel& model) const {
+    SpannedRows span(kDependent);
+    for (const Boundary& boundary : before.sliding()) span.add(model.row_of(boundary.members.front()));
+    return std::ranges::any_of(contacts_, [&](const Contact& contact) {
+        const Place& p = contact.boundary.members.front();
+        const bool has_normal = !model.is_negligible(model.number_of(p), kDependent);  // or it goes where others go
+        return contact.from != 0 && has_normal && !span.add(model.row_of(p));
+    });
+}
+
+// Adds what slides and is zero by several contacts, or they by it: it may leave with them in a way that does not show
+// while it stays. With one contact alone it comes to share a boundary.
+void Resolution::add_spanning(const LocalModel& model, std::vector<Place>& leaving) const {
+    const std::vector<Boundary>& sliding = before_->sliding();
+    for (std::size_t b = 0; b < sliding.size(); ++b) {
+        const Vector normal = model.row_of(sliding[b].members.front());
+        SpannedRows others(kDependent);
+        for (std::size_t c = 0; c < sliding.size(); ++c)
+            if (c != b) others.add(model.row_of(sliding[c].members.front()));
+        SpannedRows all = others;
+        bool is_by_one = others.contains(normal);
+        for (const Contact& contact : contacts_) {
+            const Place& p = contact.boundary.members.front();
+            if (sliding[b].place_of(p) >= 0) continue;
+            SpannedRows one = others;
+            one.add(model.row_of(p));
+            is_by_one = is_by_one || one.contains(normal);
+            all.add(model.row_of(p));
+        }
+        if (is_by_one || !all.contains(normal)) continue;
+        leaving.insert(leaving.end(), sliding[b].members.begin(), sliding[b].members.end());
     }
 }
 
