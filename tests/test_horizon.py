@@ -271,3 +271,20 @@ def test_the_state_at_rest_is_where_the_loss_is_least() -> None:
     net = rf.Network.init(6, 1, scale=1e-1, seed=1)
     rest = rf.integrate(data, net, until=rf.Stop(events=100))
     assert float(rest.final(data.X)[0]) == pytest.approx(math.log(2), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", [19, 35, 38])
+def test_times_below_the_range_of_doubles_are_told_apart(seed: int) -> None:
+    """Margins below -745 make events at log t < -745, where t is 0 in doubles: two of them had the time of the first
+    and one tie, and the state at t = 0 was that behind them."""
+    data = rf.Dataset([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], [-1, 1, 1, 1])
+    net = rf.Network.init(3, 3, scale=30.0, seed=seed)
+    sol = rf.integrate(data, net, until=1.0, loss="exponential")
+    layered = rf.integrate(data, net, until=1.0, loss="exponential", rates=(1.0, 1.0))
+    early = [event.log_t for event in sol.events if event.t == 0.0 and event.log_t > -np.inf]
+    assert len(early) > 1
+    np.testing.assert_allclose(early, [event.log_t for event in layered.events if event.t == 0.0], rtol=1e-6)
+    assert len(set(sol.events.tie)) == len(set(np.round(sol.events.log_t, 6)))
+    assert sol(0.0) == sol.initial
+    np.testing.assert_array_equal(sol.states([0.0])[0][0], net.W)
+    np.testing.assert_array_equal(sol.pattern(0.0), np.sign(net.W @ data.X.T))

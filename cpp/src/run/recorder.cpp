@@ -89,8 +89,11 @@ void EventList::add(const Clock& clock, int neuron_index, int sample_index, Even
     double time = clock.t();
     double log_time = clock.log_t();
     const double width = kTieUlps * std::numeric_limits<double>::epsilon();
-    const bool together = !t.empty() && (std::isfinite(time) ? time - t.back() <= width * time
-                                                             : log_time - log_t.back() <= width * std::abs(log_time));
+    // Beyond the range of t, above or below, log t tells them apart; at the start it is -inf.
+    const bool in_range = std::isnormal(time);
+    const bool together =
+        !t.empty() && (log_time == log_t.back() || (in_range ? time - t.back() <= width * time
+                                                             : log_time - log_t.back() <= width * std::abs(log_time)));
     if (together) {
         time = t.back();
         log_time = log_t.back();

@@ -85,6 +85,8 @@ class Dense:
         m, d = self.raw["final_W"].shape
         W, a = np.empty((len(times), m, d)), np.empty((len(times), m))
         node_of = np.searchsorted(nodes, times, side="right") - 1
+        if clock == "t" and self.t[0] == 0.0:  # the first of all times that doubles hold as 0
+            node_of[times == 0.0] = np.searchsorted(self.log_t, self.log_t[0], side="right") - 1
         if self.settings.weight_decay == 0:
             node_of[times >= self.rest(clock)] = len(nodes) - 1
         pattern, done = np.array(self.raw["pattern0"]), 0
@@ -145,6 +147,8 @@ class Dense:
         """Pattern at a time: the first one, changed by all events up to and at that time."""
         check_inside(np.array([time]), getattr(self, clock), clock)
         pattern = np.array(self.raw["pattern0"])
+        if clock == "t" and time == 0.0:  # the first of all times that doubles hold as 0
+            clock, time = "log_t", float(self.log_t[0])
         self.events.apply(pattern, 0, int(np.searchsorted(getattr(self.events, clock), time, side="right")))
         freeze(pattern)
         return pattern

@@ -202,8 +202,8 @@ def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> Patter
 def replayed(events: EventTable, start: PatternArray, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
     """Do the same from a table of events and the pattern before them."""
     t, log_t = np.asarray(t), np.asarray(log_t)
-    plain = bool(np.isfinite(t).all())  # t is exact as long as it has not overflowed
-    ends = np.searchsorted(events.t if plain else events.log_t, t if plain else log_t, side="right")
+    plain = np.isfinite(t) & (t >= np.finfo(float).tiny)  # t is exact as long as it is in the range of doubles
+    ends = np.where(plain, *(np.searchsorted(*pair, side="right") for pair in ((events.t, t), (events.log_t, log_t))))
     current = np.array(start)
     out = np.empty((len(ends), *current.shape), dtype=np.int8)
     done = 0
