@@ -96,7 +96,8 @@ bool Resolution::any_depends(const Activity& before, const LocalModel& model) co
 }
 
 // Adds what slides and is zero by several contacts, or they by it: it may leave with them in a way that does not show
-// while it stays. With one contact alone it comes to share a boundary.
+// while it stays. With one contact alone it comes to share a boundary. What reads nothing but contacts has no normal,
+// and goes where they go.
 void Resolution::add_spanning(const LocalModel& model, std::vector<Place>& leaving) const {
     const std::vector<Boundary>& sliding = before_->sliding();
     for (std::size_t b = 0; b < sliding.size(); ++b) {
@@ -114,7 +115,8 @@ void Resolution::add_spanning(const LocalModel& model, std::vector<Place>& leavi
             is_by_one = is_by_one || one.contains(normal);
             all.add(model.row_of(p));
         }
-        if (is_by_one || !all.contains(normal)) continue;
+        const bool reads_zeros = model.is_negligible(model.number_of(sliding[b].members.front()), kDependent);
+        if (!reads_zeros && (is_by_one || !all.contains(normal))) continue;
         leaving.insert(leaving.end(), sliding[b].members.begin(), sliding[b].members.end());
     }
 }
