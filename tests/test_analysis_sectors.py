@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import reluflow as rf
 import runs
 from reluflow import analysis
+from reluflow.analysis._timeline import log_grid
 
 
 def test_sectors_count_each_neuron_once_and_share_the_whole_norm():
@@ -105,3 +108,36 @@ def test_a_run_without_events_has_a_timeline_and_a_raster():
     assert len(sol.events) == 0
     assert analysis.timeline(sol, n_times=5).n_sectors.tolist() == [1] * 5
     assert len(analysis.raster(sol).row) == 0
+
+
+def test_the_timeline_begins_before_the_first_event_and_ends_after_the_last():
+    """One neuron dies once: it lives at the first time of the grid and is dead at the last."""
+    data = rf.datasets.wang_pilanci("obtuse")
+    sol = rf.integrate(data, rf.Network.init(1, 2, scale=1e-2, seed=0), until=10.0)
+    assert sol.events.kind.tolist() == ["die"]
+    found = analysis.timeline(sol, n_times=8)
+    assert found.n_dead[[0, -1]].tolist() == [0, 1]
+    assert found.log_t[0] < sol.events.log_t[0] < found.log_t[-1]
+
+
+@pytest.mark.parametrize("until", [0.5, 20.0])
+def test_the_timeline_of_a_run_that_goes_on_shows_no_time_before_it(until):
+    """The first run has events up to t = 2.2: the second has some if it begins at 0.5, and none from 20 on."""
+    data = rf.datasets.wang_pilanci("obtuse")
+    before = rf.integrate(data, rf.Network.init(6, 2, scale=1e-2, seed=1), until=until)
+    sol = rf.integrate(data, before, until=100.0)
+    assert (len(sol.events) > 0) == (until < 2)
+    found = analysis.timeline(sol, n_times=8)
+    assert found.log_t[0] >= np.log(sol.t_start)
+    assert found.log_t[-1] <= sol.log_t_end
+    if not len(sol.events):  # nothing tells where to look: all of the run
+        np.testing.assert_allclose(np.exp(found.log_t[[0, -1]]), [20.0, 100.0])
+
+
+@pytest.mark.parametrize(("first", "before"), [(-3.0, np.log(2.0)), (2e5, 2e5 / 11)])
+def test_the_timeline_far_out_begins_before_its_first_event(first, before):
+    """Where log t is beyond 1e4 a factor of two in t is nothing: what was before then takes a part of log t itself."""
+    seen = SimpleNamespace(events=SimpleNamespace(log_t=np.array([first, 1e6])), log_t_end=1e7, t_start=0.0)
+    grid = log_grid(seen, 50)
+    assert grid[0] == pytest.approx(first - before)
+    assert 1e6 < grid[-1] < 1e7

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer
 from ..flow import MultiClassSolution, TwoLayerSolution
 from ..flow._events import patterns
+from ..flow._times import log_start
 from ..kinks import EVENT_KINDS
 from ._inputs import check_run
 from ._sectors import number_rows
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 # Events of the first instants would stretch a log axis without end: it shows this part of the time of the last one.
 _LOG_FIRST = float(np.log(1e-6))
-# After the last event nothing changes: a factor of two in time shows where it ended.
-_LOG_AFTER = float(np.log(2.0))
-# Far out a factor of two is nothing: the grid goes on to a tenth more of log t.
-_FAR_AFTER = 1.1
+# Before the first event and after the last nothing changes: a factor of two in time shows what was there.
+_LOG_AROUND = float(np.log(2.0))
+# Far out a factor of two is nothing: a factor of log t.
+_FAR_AROUND = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +70,9 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     ----------
     solution : Solution or MultiClassSolution
     n_times : int, optional
-        Length of the grid, at least 2; it is even in log t from the first event (but not before 1e-6 of the
-        last one) to twice the time of the last, or to the end of the run. Where the last is beyond log t = 1e4 it is
-        even in arsinh(log t), from the first event (but not before t = 1e-6).
+        Length of the grid, at least 2; it is even in log t from half the time of the first event (but not before 1e-6
+        of the last one, nor before the run began) to twice the time of the last, or to the end of the run. Where the
+        last is beyond log t = 1e4 it is even in arsinh(log t), from before the first event (but not before t = 1e-6).
 
     Returns
     -------
@@ -84,7 +85,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     >>> sol = rf.integrate(data, rf.Network.init(10, 2, seed=1), until=1e4)
     >>> found = rf.analysis.timeline(sol, n_times=5)
     >>> found.n_sectors, found.n_dead
-    (array([4, 4, 4, 3, 3]), array([1, 1, 1, 1, 2]))
+    (array([3, 4, 4, 3, 3]), array([0, 1, 1, 1, 2]))
     """
     if isinstance(solution, MultiClassSolution):
         return tuple(timeline(one, n_times=n_times) for one in solution)
@@ -185,13 +186,17 @@ def raster(solution: Solution | TwoLayerSolution) -> Raster:
 
 
 def log_grid(solution: Solution, n_times: int) -> FloatArray:
-    """Log times around the events: from the first, not before 1e-6 of the last one, to a little after the last."""
+    """Log times around the events: from before the first, not before 1e-6 of the last one, to a little after the last.
+
+    No time is before the run began.
+    """
     times = solution.events.log_t[np.isfinite(solution.events.log_t)]
-    end = solution.log_t_end
+    start, end = log_start(solution), solution.log_t_end
     begin, last = (float(times[0]), float(times[-1])) if times.size else (-np.inf, end)
     is_far = last > FAR
-    last = min(_FAR_AFTER * last if is_far else last + _LOG_AFTER, end)
-    first = max(begin, _LOG_FIRST if is_far else last + _LOG_FIRST)
+    begin -= max(_LOG_AROUND, (1.0 - 1.0 / _FAR_AROUND) * begin) if is_far else _LOG_AROUND
+    last = min(_FAR_AROUND * last if is_far else last + _LOG_AROUND, end)
+    first = max(begin, start, _LOG_FIRST if is_far else last + _LOG_FIRST)
     return even_times(min(first, last), last, n_times)
 
 
