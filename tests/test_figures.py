@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -71,6 +72,32 @@ def test_the_raster_shows_each_event_of_each_kind_once():
     figures.event_raster(analysis.raster(sol), ax)
     shown = {c.get_label().split()[0]: len(c.get_offsets()) for c in ax.collections}
     assert shown == sol.events.counts()
+
+
+@pytest.mark.parametrize("clock", ["t", "log t", "far"])
+@pytest.mark.parametrize("of_layers", [False, True])
+def test_events_at_the_start_stand_at_the_left_edge_of_the_raster(of_layers, clock):
+    """Weights on the boundaries of samples start with events at t = 0, which a log axis has no place for."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]], [1, -1, 1])
+    W, a = [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]], [1.0, -1.0, 1.0, 1.0]
+    if of_layers:
+        start = rf.DeepNetwork([rf.Dense(4), rf.Dense(1)], [*np.ravel(W), *a], dim=2)
+        found = analysis.layer_raster(rf.integrate(data, start, until=5.0))
+    else:
+        found = analysis.raster(rf.integrate(data, rf.Network(W, a), until=5.0))
+    n_start = int((found.t == 0).sum())
+    assert 6 <= n_start == len(found.t) - 2
+    if clock != "t":  # the same events, the later ones at times that no double holds
+        found = replace(found, log_t=found.log_t + (1e3 if clock == "log t" else 1e6))
+    figure, ax = page()
+    (figures.layer_raster if of_layers else figures.event_raster)(found, ax)
+    drawn(figure)
+    x = np.concatenate([dots.get_offset_transform().transform(dots.get_offsets())[:, 0] for dots in ax.collections])
+    left, right = ax.bbox.x0, ax.bbox.x1
+    assert np.isclose(x, left).sum() == n_start
+    assert ((x > left + 1) & (x < right - 1)).sum() == 2
+    counted = [int(text.get_text().split("(")[1][:-1]) for text in ax.get_legend().get_texts()]
+    assert (len(counted), sum(counted)) == (len(set(found.kind.tolist())), len(found.t))
 
 
 def test_curves_show_the_numbers_of_the_table():
@@ -145,6 +172,16 @@ def test_the_timeline_colours_the_fullest_sectors():
     assert len(labels) <= len(LINES) + 1
 
 
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_the_timeline_gives_each_neuron_a_row_of_height_one(width):
+    sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), rf.Network.init(width, 2, scale=1e-2, seed=0), until=10.0)
+    _, ax = page()
+    figures.sector_timeline(analysis.timeline(sol), ax)
+    edges = ax.collections[0].get_coordinates()[:, 0, 1]
+    assert edges[[0, -1]].tolist() == [-0.5, width - 0.5]
+    assert set(np.arange(width) + 0.5) <= set(edges.tolist())
+
+
 @pytest.mark.parametrize("scale", [1e-2, 1e-12, 1e-30, 1e-100])
 def test_the_circles_of_the_weight_plane_are_few_and_lie_below_its_boundaries(scale):
     start = rf.Network.init(6, 2, scale=scale, seed=1)
@@ -163,6 +200,20 @@ def test_the_circles_of_the_weight_plane_are_few_and_lie_below_its_boundaries(sc
     boundaries = [line.get_zorder() for line in ax.lines if line.get_color() == GREY]
     assert (len(rings), len(boundaries)) == (len(labels), 4)
     assert max(rings) < min(boundaries)
+
+
+def test_the_circles_of_the_weight_plane_are_seen_where_nothing_is_behind_them():
+    _, ax = page()
+    figures.weight_plane(analysis.weight_plane(analysis.sample(runs.iris(), 20)), ax)
+    radii = [np.hypot(*text.get_position()) for text in ax.texts if text.get_text().startswith("$10")]
+    circles = {
+        float(round(np.hypot(*line.get_data())[0], 6)): line
+        for line in ax.lines
+        if len(line.get_xdata()) > 2 and np.ptp(np.hypot(*line.get_data())) < 1e-9
+    }
+    assert sorted(circles) == pytest.approx(sorted(radii))
+    background = matplotlib.colors.to_rgb(ax.get_facecolor())
+    assert all(matplotlib.colors.to_rgb(line.get_color()) != background for line in circles.values())
 
 
 def test_lines_of_different_meaning_differ_in_lightness_for_every_eye():

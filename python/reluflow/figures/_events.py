@@ -10,7 +10,7 @@ from .._validation import IntArray, optional_module
 from ..analysis import Raster, Timeline
 from ._axes import begin, figure
 from ._legend import add_legend, size_in_points
-from ._marks import KIND_LOOK
+from ._marks import KIND_LOOK, draw_in_rows
 from ._style import GREY, LINES, MAX_LOG_T, PALE, time_axis
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axe
     """Draw every event: time along, one row a neuron, coloured by kind; `raster` comes from `analysis.raster`.
 
     The numbers of the neurons stand beside their rows, of every second, third, ... row where there is no room for all.
-    Keywords are passed to `matplotlib.axes.Axes.scatter`.
+    Events at t = 0, which has no place on a log axis, stand at its left edge. Keywords are passed to
+    `matplotlib.axes.Axes.scatter`.
 
     Examples
     --------
@@ -53,10 +54,12 @@ def event_raster(raster: Raster, ax: Axes | None = None, **keywords: Any) -> Axe
                 "rasterized": True,
             }
             rows = raster.row[mine] + (_OFFSET[name] if crossing else 0.0)
-            ax.scatter(x[mine], rows, **{**house, **keywords})
+            draw_in_rows(ax, x[mine], rows, raster.log_t[mine], {**house, **keywords})
     if raster.n_positive is not None and 0 < raster.n_positive < raster.n_neurons:
         ax.axhline(raster.n_positive - 0.5, color=GREY, linewidth=0.6)
     _neuron_axis(ax, raster.n_positive, raster.order)
+    if np.isneginf(raster.log_t).any():
+        ax.tick_params(axis="y", pad=4.0)  # room for half a mark on the axis
     legend = add_legend(ax, below=True)
     for handle in legend.legend_handles:
         mark: Any = handle
@@ -116,8 +119,9 @@ def sector_timeline(timeline: Timeline, ax: Axes | None = None, **keywords: Any)
         index[timeline.sector == sector] = k
     palette = colours.ListedColormap([*LINES[: len(crowded)], PALE])
     x = time_axis(ax, np.exp(np.minimum(timeline.log_t, MAX_LOG_T)), timeline.log_t)
-    rows = np.arange(index.shape[1])
-    shown = index[:, timeline.order].T
+    rows, shown = np.arange(float(index.shape[1])), index[:, timeline.order].T
+    if len(rows) == 1:  # heights are taken from the distance of rows: one alone is drawn as two halves
+        rows, shown = np.array([-0.25, 0.25]), np.vstack((shown, shown))
     canvas: Any = ax  # matplotlib's types miss this form of pcolormesh
     house = {"cmap": palette, "vmin": -0.5, "vmax": len(crowded) + 0.5, "shading": "nearest", "rasterized": True}
     canvas.pcolormesh(x, rows, shown, **{**house, **keywords})

@@ -11,6 +11,7 @@ from .._validation import integer
 from ..analysis import LayerRaster, LayerSpectra, RowPlane
 from ._axes import begin, figure, look, position
 from ._legend import add_legend
+from ._marks import draw_in_rows
 from ._style import GREY, LINES, time_axis
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def row_plane(plane: RowPlane, ax: Axes | None = None, *, at: int = -1, **keywor
 def layer_raster(raster: LayerRaster, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw every event of a layered run: time along, one row a unit, layer below layer, coloured by kind.
 
-    Keywords are passed to `matplotlib.axes.Axes.scatter`.
+    Events at t = 0, which has no place on a log axis, stand at its left edge. Keywords are passed to
+    `matplotlib.axes.Axes.scatter`.
 
     Examples
     --------
@@ -137,7 +139,8 @@ def layer_raster(raster: LayerRaster, ax: Axes | None = None, **keywords: Any) -
         if mine.any():
             label = f"{name} ({int(mine.sum()):,})"
             house: dict[str, Any] = {"s": size, "c": colour, "marker": marker, "linewidths": 0.6, "label": label}
-            ax.scatter(x[mine], raster.row[mine], **{**house, "rasterized": True, **keywords})
+            house["rasterized"] = True
+            draw_in_rows(ax, x[mine], raster.row[mine], raster.log_t[mine], {**house, **keywords})
     last = np.cumsum(raster.sizes)
     for border in last[:-1]:
         ax.axhline(float(border) - 0.5, color=GREY, linewidth=0.6)

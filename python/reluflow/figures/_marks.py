@@ -38,6 +38,18 @@ def check_marks(events: EventMarks | None) -> None:
         raise invalid("events", "be what analysis.event_marks returns", f"a value of type {type(events).__name__}")
 
 
+def draw_in_rows(ax: Axes, x: FloatArray, rows: FloatArray, log_t: FloatArray, look: dict[str, Any]) -> None:
+    """Draw marks at times in their rows; those of t = 0, which a log axis has no place for, whole at its left edge."""
+    at_start = np.isneginf(log_t)
+    if not at_start.all():
+        ax.scatter(x[~at_start], rows[~at_start], **look)
+    if at_start.any():
+        once = look if at_start.all() else {**look, "label": "_start"}  # the legend has one entry for both
+        edge: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "clip_on": False}
+        above_the_frame = {"zorder": 3.0}
+        ax.scatter(np.zeros(int(at_start.sum())), rows[at_start], **{**above_the_frame, **once, **edge})
+
+
 def mark_events(ax: Axes, events: EventMarks, places: FloatArray) -> None:
     """Draw the events at these places, shape (E, 2) or (E, 3), and explain the marks below the axes."""
     canvas: Any = ax

@@ -124,12 +124,13 @@ def _rings(plane: WeightPlane, ax: Axes, half: float) -> None:
         ends = np.append(plane.sectors.boundaries, plane.sectors.boundaries[0] + 2 * np.pi)
         k = int(np.argmin((plane.sectors.pattern > 0).sum(axis=1)))
         place = float(0.35 * ends[k] + 0.65 * ends[k + 1])
+    colour = PALE if plane.sectors is None else "white"  # on the page, or on the grey of the sectors
     last = int(np.floor(half))
     every = -(-last // _RINGS)
     for decade in range(1, last + 1):
         if (base + decade) % every:
             continue
-        ax.plot(decade * np.cos(angle), decade * np.sin(angle), color="white", linewidth=0.8, zorder=0.5)
+        ax.plot(decade * np.cos(angle), decade * np.sin(angle), color=colour, linewidth=0.8, zorder=0.5)
         ax.text(
             decade * np.cos(place),
             decade * np.sin(place),
