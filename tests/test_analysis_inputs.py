@@ -41,3 +41,11 @@ def test_a_network_and_data_in_the_wrong_order_are_named():
         analysis.decision_plane(NET, DATA)
     with pytest.raises(ValueError, match="net must be a Network, found a value of type Solution"):
         analysis.distance_to_linear(rf.integrate(DATA, NET, until=1.0))
+
+
+def test_a_summary_of_several_outputs_names_its_argument():
+    several = rf.integrate(
+        ([[1.0], [2.0]], np.eye(2)), rf.Network.init(4, 1, outputs=2, seed=0), loss="squared", until=1.0
+    )
+    with pytest.raises(ValueError, match=r"^solution must be a run of one output .* found a TwoLayerSolution$"):
+        analysis.summarise(several)

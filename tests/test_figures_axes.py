@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -134,3 +136,16 @@ def test_events_are_marked_where_the_neuron_points(name):
             unit = [run(t).W[j] / np.linalg.norm(run(t).W[j]) for t, _, j, _, k in run.events if k == kind]
             np.testing.assert_allclose(where, unit, atol=1e-6)
     plt.close("all")
+
+
+def test_a_table_without_what_a_figure_draws_is_told_what_it_lacks():
+    """A table of real targets has no margins, and one without held-out samples no second loss."""
+    run = analysis.sample(runs.regression(), 5)
+    expected = "analysis.series returns of a run on labels (real targets have no margins), found a table without "
+    with pytest.raises(ValueError, match=re.escape(f"table must be what {expected}normalised_margin") + "$"):
+        figures.margin(analysis.series(run))
+    expected = "analysis.losses returns with test=, found a table without test_loss"
+    with pytest.raises(ValueError, match=f"table must be what {re.escape(expected)}$"):
+        figures.held_out(analysis.losses(runs.regression()))
+    with pytest.raises(ValueError, match=r"must be what analysis\.series returns, found a table without norm, norm_W$"):
+        figures.norms(analysis.losses(runs.regression()))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._validation import invalid
 from ..flow import MultiClassSolution
+from ._inputs import check_run
 from ._sectors import groups
 from ._series import series
 from ._times import ends
@@ -102,6 +103,7 @@ def summarise(
     """
     if isinstance(solution, MultiClassSolution):
         return tuple(summarise(one) for one in solution)
+    check_run(solution)
     if descent is not None and not hasattr(descent, "to_dict"):
         found = f"a value of type {type(descent).__name__}"
         raise invalid("descent", "be None or what analysis.compare_with_descent returns", found)

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 Fits: TypeAlias = "type | Callable[[Any], bool]"
 
 
-def begin(result: Any, ax: Axes | None, *, name: str, source: str, fits: Fits, projection: str | None = None) -> Axes:
+def begin(
+    result: Any,
+    ax: Axes | None,
+    *,
+    name: str,
+    source: str,
+    fits: Fits,
+    asked: str = "",
+    projection: str | None = None,
+) -> Axes:
     """Check the result and the axes of a figure, and return the axes, new ones in place of None.
 
     Parameters
@@ -29,6 +38,8 @@ def begin(result: Any, ax: Axes | None, *, name: str, source: str, fits: Fits, p
         The function that makes it, for the message.
     fits : type or callable
         The class of the result, or a function that tells whether a value will do.
+    asked : str, optional
+        What that function has to be given for the columns of `fits`, for the message.
     projection : str, optional
         The projection that the axes must have.
 
@@ -41,6 +52,9 @@ def begin(result: Any, ax: Axes | None, *, name: str, source: str, fits: Fits, p
     if isinstance(result, axes_class):
         raise invalid(name, f"be what {source} returns", "an Axes: the result comes first, then the axes")
     if not (isinstance(result, fits) if isinstance(fits, type) else fits(result)):
+        lacking = fits.lacking(result) if isinstance(fits, Columns) else ()
+        if lacking:
+            raise invalid(name, f"be what {source} returns {asked}".strip(), f"a table without {', '.join(lacking)}")
         raise invalid(name, f"be what {source} returns", f"a value of type {type(result).__name__}")
     if ax is None:
         return _new(projection)
@@ -77,9 +91,19 @@ def figure(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     return drawn
 
 
-def columns(*names: str) -> Callable[[Any], bool]:
-    """Tell whether a value is a table with these columns."""
-    return lambda value: hasattr(value, "columns") and set(names) <= set(map(str, value.columns))
+class Columns:
+    """Tells whether a value is a table with these columns, and which a table lacks."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, value: Any) -> bool:
+        return hasattr(value, "columns") and not self.lacking(value)
+
+    def lacking(self, value: Any) -> tuple[str, ...]:
+        """Return the columns that a table lacks; none of what is no table."""
+        there = set(map(str, getattr(value, "columns", self.names)))
+        return tuple(name for name in self.names if name not in there)
 
 
 def dims(*names: str) -> Callable[[Any], bool]:

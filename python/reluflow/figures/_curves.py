@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray, instance, real
 from ..analysis import TailFit
 from ..analysis._times import FAR
-from ._axes import begin, columns, dims, figure, log_values, look
+from ._axes import Columns, begin, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, far_scale, time_axis
 
@@ -49,7 +49,7 @@ def loss(
     >>> rf.figures.loss(rf.analysis.series(sol), ax).get_ylabel()
     'loss'
     """
-    ax = begin(table, ax, name="table", source="analysis.series", fits=columns("t", "log_t", "loss", "log_loss"))
+    ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "loss", "log_loss"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
         ax.plot(x, table["log_loss"] / np.log(10.0), **look(keywords, color=BLACK))
@@ -87,7 +87,7 @@ def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **
     >>> len(rf.figures.norms(rf.analysis.series(sol), ax).lines)
     3
     """
-    ax = begin(table, ax, name="table", source="analysis.series", fits=columns("t", "log_t", "norm", "norm_W"))
+    ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "norm", "norm_W"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     ax.plot(x, table["norm"], **look(keywords, color=BLACK, label=r"$|\theta|$"))
     ax.plot(x, table["norm_W"], **look(keywords, color=BLUE, label=r"$|W|$"))
@@ -120,7 +120,7 @@ def norm_growth(
     >>> len(rf.figures.norm_growth(table, ax, limit=2.5649, fit=fit).lines)
     3
     """
-    ax = begin(table, ax, name="table", source="analysis.series", fits=columns("log_t", "norm2_per_log_t"))
+    ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("log_t", "norm2_per_log_t"))
     best = None if limit is None else real(limit, "limit")
     if fit is not None:
         instance(fit, "fit", TailFit, "what analysis.tail_fit returns")
@@ -154,7 +154,8 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
     >>> len(rf.figures.margin(rf.analysis.series(sol), ax, limit=0.389884).get_legend().get_texts())
     3
     """
-    ax = begin(table, ax, name="table", source="analysis.series", fits=columns("t", "log_t", "normalised_margin"))
+    fits, asked = Columns("t", "log_t", "normalised_margin"), "of a run on labels (real targets have no margins)"
+    ax = begin(table, ax, name="table", source="analysis.series", fits=fits, asked=asked)
     best = None if limit is None else real(limit, "limit")
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
     floor = _focus(ax, table["normalised_margin"].to_numpy(), best)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import begin, columns, dims, figure, look
+from ._axes import Columns, begin, dims, figure, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREY, LINES, VERMILION, time_axis
 
@@ -183,7 +183,8 @@ def held_out(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log",
     >>> len(rf.figures.held_out(table, ax).lines)
     2
     """
-    ax = begin(table, ax, name="table", source="analysis.losses", fits=columns("t", "log_t", "loss", "test_loss"))
+    fits = Columns("t", "log_t", "loss", "test_loss")
+    ax = begin(table, ax, name="table", source="analysis.losses", fits=fits, asked="with test=")
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     ax.plot(x, table["loss"], **look(keywords, color=BLACK, label="samples of the run"))
     ax.plot(x, table["test_loss"], **look(keywords, color=VERMILION, label="held-out samples"))

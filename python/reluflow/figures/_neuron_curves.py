@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, integer, invalid, real_array
 from ..analysis import Timeline
-from ._axes import begin, columns, dims, figure, log_values, look
+from ._axes import Columns, begin, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, LINES, NEGATIVE, POSITIVE, PURPLE, sign_colour, time_axis
 
@@ -197,7 +197,7 @@ def correlation_histogram(table: pd.DataFrame, ax: Axes | None = None, *, n_bins
     >>> rf.figures.correlation_histogram(table, ax).get_ylabel()
     'neurons'
     """
-    ax = begin(table, ax, name="table", source="analysis.correlations", fits=columns("own", "sign"))
+    ax = begin(table, ax, name="table", source="analysis.correlations", fits=Columns("own", "sign"))
     bins = np.linspace(-1.0, 1.0, integer(n_bins, "n_bins", most=_MAX_BINS) + 1).tolist()
     sides = [table.loc[table["sign"] == sign, "own"].dropna() for sign in (1, -1)]
     shown: dict[str, Any] = {"color": [POSITIVE, NEGATIVE], "label": ["$a_j>0$", "$a_j<0$"], **keywords}

@@ -356,6 +356,8 @@ class Solution:
         ImportError
             plotly is not installed (extra ``explore``).
         ValueError
+            A bad number of times, or what is no path.
+        FileNotFoundError, PermissionError
             The folder does not exist or may not be written to; the message names the path.
 
         Examples

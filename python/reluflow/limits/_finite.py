@@ -37,12 +37,9 @@ def finite(state: State, core: Core) -> Limit:
     net = _take_values(state, core.values)
     distance = float(np.linalg.norm(state.net.theta - net.theta)) / _unit(state)
     if not distance <= _FAR:
-        smallest = float(state.margins.min())
-        return unpolished(
-            state,
-            f"the late phase is not reached: the smallest margin is {smallest:.3g}, and the critical point of the last "
-            f"pattern is {distance:.2g} |θ| away",
-        )
+        of_margins = f"the smallest margin is {state.margins.min():.3g}, and " if is_of_margins(state.loss) else ""
+        far = f"the critical point of the last pattern is {distance:.2g} |θ| away"
+        return unpolished(state, f"the late phase is not reached: {of_margins}{far}")
     return _limit(state, net, distance)
 
 
