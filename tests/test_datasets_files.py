@@ -105,6 +105,22 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
 
 
 @pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("4,inf,no", "X must hold finite numbers only, found inf at row 3, column 1"),
+        ("0,0,no", "X must have no row of zeros, found zeros only at row 3"),
+        ("1e150,1,no", "X must have a largest entry between .* in each row, found 1e\\+150 at row 3"),
+        ("4,'5 at row 0',no", "column 'v' must hold numbers only, found .*5 at row 0.* at row 3"),
+    ],
+)
+@pytest.mark.parametrize("multiclass", [False, True])
+def test_rows_are_counted_in_the_file_where_others_were_dropped(write, cells, message, multiclass):
+    path = write(f"u,v,kind\n,3,no\n1,2,yes\n4,,no\n{cells}\n")
+    with pytest.raises(ValueError, match=message):
+        read(path, missing="drop", multiclass=multiclass, positive=None if multiclass else "yes")
+
+
+@pytest.mark.parametrize(
     ("text", "options", "message"),
     [
         ("u,v,kind\n1,2,yes\n3,soon,no\n", {}, "column 'v' must hold numbers only, found 'soon' at row 1"),

@@ -170,7 +170,7 @@ def test_an_error_that_passes_zero_sends_away_who_slides_on_its_sample_at_any_to
 
 
 def test_a_limit_that_is_far_says_nothing_of_margins_which_errors_do_not_have() -> None:
-    """One neuron at w = a = 1/2 ends at w = a = 2, where w a = 4: 3/2 sqrt 2 = 2.1 away, and an input of 1 has size 1."""
+    """One neuron goes from w = a = 1/2 to w = a = 2, where w a = 4: 3/2 sqrt 2 = 2.1 away, where x = 1 is the unit."""
     sol = rf.integrate(rf.Dataset([[1.0]], [4.0]), rf.Network([[0.5]], [0.5]), until=1e-6, loss="squared")
     assert not sol.limit.certified
     expected = "the late phase is not reached: the critical point of the last pattern is 2.1 |θ| away"

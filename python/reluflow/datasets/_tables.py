@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +18,9 @@ from ._multiclass import MultiClassDataset
 
 Positive: TypeAlias = ClassValue | Collection[ClassValue] | None
 Target: TypeAlias = str | Sequence[str] | None
+
+# Where a message names the row that it is about: after what was found there, which may be text of any kind.
+_ROW = re.compile(r"(.* at row )(\d+)(?=$|, column \d+$| \()", re.DOTALL)
 
 
 class Reading(NamedTuple):
@@ -54,7 +59,10 @@ class Columns:
         return [column for column in table.columns if column not in self.answers]
 
     def select(self, table: Any) -> Any:
-        """Return the input columns and the label or targets, in this order, without the rows to drop."""
+        """Return the input columns and the label or targets, in this order, without the rows to drop.
+
+        The index holds the number of each row in the table.
+        """
         present, inputs = list(table.columns), self.inputs(table)
         if "" in present and "" in (*inputs, *self.answers):
             # Row numbers as a rule: data frames write them so.
@@ -66,7 +74,7 @@ class Columns:
                 raise invalid(argument, f"name columns of the file ({named(tuple(present))})", repr(column))
         if not inputs or set(self.answers) & set(inputs):
             raise invalid("features", f"name at least one column, and not the {self.argument}", repr(inputs))
-        chosen = table[[*inputs, *self.answers]]
+        chosen = table[[*inputs, *self.answers]].reset_index(drop=True)
         return chosen.dropna() if self.drop else chosen
 
 
@@ -87,7 +95,24 @@ def from_table(table: Any, file: Path, columns: Columns, reading: Reading) -> Da
     chosen = columns.select(table)
     if len(chosen) == 0:
         raise invalid("path", "name a file with at least one complete row", f"none in {file.name!r}")
-    inputs = columns.inputs(table)
+    with _rows_of_the_file(chosen.index.tolist()):
+        return _data(chosen, file, columns, reading)
+
+
+@contextmanager
+def _rows_of_the_file(numbers: list[int]) -> Iterator[None]:
+    """Let messages about a row tell its number in the file, where rows before it were dropped."""
+    try:
+        yield
+    except ValueError as error:
+        found = _ROW.match(str(error))
+        if found and int(found[2]) < len(numbers):
+            error.args = (f"{found[1]}{numbers[int(found[2])]}{str(error)[found.end() :]}",)
+        raise
+
+
+def _data(chosen: Any, file: Path, columns: Columns, reading: Reading) -> Dataset | MultiClassDataset:
+    inputs = [column for column in chosen.columns if column not in columns.answers]
     X = _numbers(chosen, inputs)
     about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
     about["name"] = name_after(file)
