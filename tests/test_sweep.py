@@ -242,7 +242,10 @@ def test_a_measure_may_use_what_is_around_it() -> None:
         ({"data": lambda n: DATA}, "grid must name each parameter that data ask for, found no n"),
         ({"data": lambda seed: None}, "data must be a function that returns a Dataset or a MultiClassDataset"),
         ({"store": 3}, "store must be a folder, found a value of type int"),
-        ({"data": 3}, "data must be a Dataset, a MultiClassDataset, or a function that makes one"),
+        (
+            {"data": 3},
+            "data must be a Dataset, a MultiClassDataset, (X, y), (X, y, weights), or a function",
+        ),
         ({"executor": 3}, "executor must have a method submit"),
         ({"chunk": 0}, "chunk must be an integer of at least 1, found 0"),
         ({"loss": "hinge"}, "loss must be one of"),

@@ -115,7 +115,7 @@ def sweep(
     *,
     data: o.SweepData,
     grid: o.Grid,
-    until: o.SweepUntil,
+    until: o.SweepUntil = None,
     measure: o.Measure = None,
     store: o.SweepStore = Path("out/sweep"),
     label: o.Label = None,

@@ -71,7 +71,7 @@ Quiet = Annotated[bool, _option("Output", "Print nothing: files and exit code on
 
 _GRID = "A parameter and its values: `scale=1e-3,1e-2` or `seed=0:100`; once for each parameter that varies."
 SweepData = Annotated[str, _option("Data", _DATA)]
-SweepUntil = Annotated[str, _option("Flow", _UNTIL)]
+SweepUntil = Annotated[str | None, _option("Flow", _UNTIL + " Left out where `--grid` has `until`.")]
 Grid = Annotated[list[str], _option("Grid", _GRID)]
 # What a sweep keeps without --measure, and of runs of several outputs.
 KEPT = ("n_events", "log_loss", "normalised_margin")

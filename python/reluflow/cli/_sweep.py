@@ -31,7 +31,7 @@ class SweepRequest:
     answers: _data.Answers
     grid: list[str]
     measure: str | None
-    until: str
+    until: str | None
     store: Path
     out: Path | None
     again: bool
@@ -47,15 +47,21 @@ def execute(request: SweepRequest, console: Console) -> int:
         data: Dataset | MultiClassDataset = _data.load_classes(request.data, request.answers)
     else:
         data = _data.load(request.data, request.answers, seed=request.options["seed"])
+    grid = read_grid(request.grid)
+    if request.until is None and "until" not in grid:
+        raise invalid("--until", "be given, or times of --grid", "neither")
+    options = dict(request.options)
+    if "seed" in grid:  # without it --seed is that of data that are drawn
+        del options["seed"]
     found = sweeps.sweep(
         data,
-        grid=read_grid(request.grid),
+        grid=grid,
         measure=read_measure(request.measure, data),
-        until=Stop.parse(request.until),
+        until=None if request.until is None else Stop.parse(request.until),
         store=request.store,
         resume=not request.again,
         progress=not request.quiet,
-        **request.options,
+        **options,
     )
     if request.out is not None:
         _write(found, request.out)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from .._validation import is_table, real_array
+from collections.abc import Iterable
+
+from .._validation import invalid, is_table, real_array
 from ._dataset import Dataset, checked_inputs, checked_targets, one_target, weights_of_samples
+from ._labels import numbered
+from ._multiclass import MultiClassDataset
 
 
 def is_arrays(data: object) -> bool:
@@ -32,6 +36,31 @@ def one_target_of(
     checked_targets(data[1], n, f"{name}[1]", f"{name}[0]")
     weights = None if len(data) == 2 else weights_of_samples(data[2], f"{name}[2]", n, f"{name}[0]")
     return one_target(Dataset(data[0], data[1], weights=weights, bias_input=bias), name)
+
+
+def dataset_of(data: object, *, losses: Iterable[object], name: str = "data") -> object:
+    """Return arrays as data: of classes where all losses are cross-entropy, else of targets; other things as they are.
+
+    Rows of several targets stay such, for they may be one-hot.
+
+    Raises
+    ------
+    ValueError
+        Arrays that a `Dataset` or a `MultiClassDataset` would refuse.
+    """
+    if not is_arrays(data):
+        return data
+    assert isinstance(data, tuple)  # for the type checker
+    n = len(checked_inputs(data[0], None, f"{name}[0]"))
+    weights = None if len(data) == 2 else weights_of_samples(data[2], f"{name}[2]", n, f"{name}[0]")
+    of_classes = all(isinstance(loss, str) and loss == "cross_entropy" for loss in losses)
+    if not of_classes or has_several(data):
+        checked_targets(data[1], n, f"{name}[1]", f"{name}[0]")
+        return Dataset(data[0], data[1], weights=weights)
+    labels, _ = numbered(data[1], f"{name}[1]")
+    if len(labels) != n:
+        raise invalid(f"{name}[1]", f"have one label for each of the {n} rows of {name}[0]", f"{len(labels)} labels")
+    return MultiClassDataset(data[0], data[1], weights=weights)
 
 
 def has_several(data: object) -> bool:

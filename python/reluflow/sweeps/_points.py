@@ -11,7 +11,9 @@ from typing import Any
 from .. import _core
 from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
+from ..datasets._arrays import dataset_of, is_arrays
 from ..flow import integrate
+from ..layered._problem import ArrayData
 from ..networks import Network
 from ._grid import Index
 from ._measures import Measure, Measured, measured
@@ -21,7 +23,7 @@ _INTERRUPTED = "interrupted"
 
 START = ("width", "scale", "balanced", "leak", "seed")
 FLOW = ("until", "loss", "reduction", "weight_decay", "rtol", "atol", "on_branch", "max_events")
-Data = Dataset | MultiClassDataset | Callable[..., Dataset | MultiClassDataset]
+Data = Dataset | MultiClassDataset | Callable[..., Dataset | MultiClassDataset | ArrayData]
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class Outcome:
     values: Measured
 
 
-def parameters_of(data: Data) -> tuple[str, ...]:
+def parameters_of(data: Data | ArrayData) -> tuple[str, ...]:
     """Return the names that a function which makes data takes; none for data themselves."""
-    if isinstance(data, (Dataset, MultiClassDataset)):
+    if isinstance(data, (Dataset, MultiClassDataset)) or is_arrays(data):
         return ()
     if not callable(data):
-        expected = "be a Dataset, a MultiClassDataset, or a function that makes one"
+        expected = "be a Dataset, a MultiClassDataset, (X, y), (X, y, weights), or a function that makes one"
         raise invalid("data", expected, f"a value of type {type(data).__name__}")
     return tuple(inspect.signature(data).parameters)
 
@@ -105,7 +107,8 @@ def made(data: Data, point: dict[str, Any]) -> Dataset | MultiClassDataset:
     """Return the data of a point: they are given, or made of those of its parameters that the function takes."""
     if isinstance(data, (Dataset, MultiClassDataset)):
         return data
-    found = data(**{name: point[name] for name in parameters_of(data) if name in point})
+    found: object = data(**{name: point[name] for name in parameters_of(data) if name in point})
+    found = dataset_of(found, losses=[point["loss"]])
     if not isinstance(found, (Dataset, MultiClassDataset)):
         expected = "be a function that returns a Dataset or a MultiClassDataset"
         raise invalid("data", expected, f"one that returns a value of type {type(found).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import threading
@@ -16,11 +17,13 @@ from .. import _core
 from .._digest import build_digest, content_digest
 from .._validation import integer, invalid, optional_module, truth
 from ..datasets import MultiClassDataset
+from ..datasets._arrays import dataset_of
 from ..flow import Stop
 from ..flow._arguments import Asked, start_of, thread_count
 from ..flow._progress import Listeners, listeners
 from ..flow._spread import as_ended, check_executor, task_size
 from ..flow._two_layers import run_of
+from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._grid import Grid, grid_of
@@ -35,11 +38,11 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    data: Data,
+    data: Data | ArrayData,
     *,
     grid: Mapping[str, Sequence[Any]],
     measure: Measure | str | Sequence[str],
-    until: Stop | float,
+    until: Stop | float | None = None,
     width: int = 50,
     scale: float = 1e-3,
     balanced: bool = True,
@@ -67,9 +70,10 @@ def sweep(
 
     Parameters
     ----------
-    data : Dataset, MultiClassDataset or callable
-        The data of all points; or a function that makes those of a point, called at the worker with the parameters
-        that it names: ``lambda n, seed: ...`` makes ``n`` a parameter of the grid.
+    data : Dataset, MultiClassDataset, tuple of arrays or callable
+        The data of all points, also as arrays (X, y) or (X, y, weights), as for `integrate`; or a function that makes
+        those of a point, called at the worker with the parameters that it names: ``lambda n, seed: ...`` makes ``n`` a
+        parameter of the grid.
     grid : mapping of str to sequence
         The values of each parameter that varies: any of `width` ... `max_events` below, and those of `data`.
     measure : callable, str or sequence of str
@@ -77,12 +81,12 @@ def sweep(
         several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES` (with several
         outputs `MEASURES_OF_OUTPUTS`).
     until : Stop or float
-        When each run stops.
+        When each run stops; left out where `grid` has times of its own.
     width, scale, balanced, leak, seed
-        Of `Network.init`, for all points unless `grid` has them.
+        Of `Network.init`, for all points; left out where `grid` has them.
     loss, reduction, weight_decay, rtol, atol, on_branch, max_events
-        Of `integrate`, for all points unless `grid` has them; `rtol` is 1e-9 here, to a limit too. Networks have an
-        output for each target of the data, and with ``"cross_entropy"`` for each class.
+        Of `integrate`, for all points; left out where `grid` has them. `rtol` is 1e-9 here, to a limit too. Networks
+        have an output for each target of the data, and with ``"cross_entropy"`` for each class.
     executor : Executor, optional
         Where to run instead of threads here: any executor of the kind of `concurrent.futures`, such as that of a
         process pool, loky, MPI, submitit, or Dask's ``client.get_executor()``.
@@ -182,10 +186,13 @@ class _Plan:
         return Block(outer, places, points, self.data, self.measure, _core.__version__)
 
 
-def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _Plan:
+def _plan(data: Any, grid: object, measure: object, fixed: dict[str, Any]) -> _Plan:
     """Check everything, and try the first point's data and start, so that a wrong setting speaks before any run."""
-    names = parameters_of(data)
-    plan = _Plan(data, grid_of(grid, tuple(dict.fromkeys((*START, *FLOW, *names)))), measure_of(measure), fixed)
+    points = grid_of(grid, tuple(dict.fromkeys((*START, *FLOW, *parameters_of(data)))))
+    losses = points.axes.get("loss", [fixed["loss"]])
+    data = dataset_of(data, losses=losses)
+    plan = _Plan(data, points, measure_of(measure), fixed)
+    _check_no_contradiction(plan)
     first = {**fixed, **plan.grid.point((0,) * len(plan.grid.shape))}
     absent = [name for name in required_of(data) if name not in first]
     if absent:
@@ -203,6 +210,20 @@ def _plan(data: Data, grid: object, measure: object, fixed: dict[str, Any]) -> _
     one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
     asked.settings(start_of(*one))
     return plan
+
+
+def _check_no_contradiction(plan: _Plan) -> None:
+    """Refuse a parameter that stands in the grid and beside it, and a stop that stands nowhere."""
+    for name in plan.grid.names:
+        if name in plan.fixed and not _is_default(name, plan.fixed[name]):
+            raise invalid(name, "be left out where grid has it", repr(plan.fixed[name]))
+    if plan.fixed["until"] is None and "until" not in plan.grid.names:
+        raise invalid("until", "be a Stop, or a time above 0, unless grid has it", "None")
+
+
+def _is_default(name: str, value: object) -> bool:
+    default = inspect.signature(sweep).parameters[name].default
+    return value is default or (isinstance(value, (int, float, str)) and value == default)
 
 
 def _digest(value: object, name: str) -> str:
