@@ -10,6 +10,7 @@ import pytest
 
 import reluflow as rf
 from reluflow.cli import main
+from reluflow.cli._table import number
 
 
 def call(capsys, *arguments):
@@ -132,3 +133,61 @@ def test_bad_targets_end_with_2_and_one_line(capsys, tmp_path, options, message)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+IRIS = "('setosa', 'versicolor', 'virginica')"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("iris:foo,bar", f"name two different classes of iris {IRIS}, found 'iris:foo,bar'"),
+        ("iris:setosa,setosa", f"name two different classes of iris {IRIS}, found 'iris:setosa,setosa'"),
+        (
+            "wine:class_0,b",
+            "name two different classes of wine ('class_0', 'class_1', 'class_2'), found 'wine:class_0,b'",
+        ),
+        ("digits:3,3", "name two different classes of digits (0, 1, 2, 3, 4, 5, ...), found 'digits:3,3'"),
+        ("digits:3,33", "name two different classes of digits (0, 1, 2, 3, 4, 5, ...), found 'digits:3,33'"),
+        ("iris", "name two classes, as in iris:setosa,versicolor, found 'iris'"),
+        ("iris:", "name two classes, as in iris:setosa,versicolor, found 'iris'"),
+        ("wang-pilanci:dull", "have the form wang-pilanci[:obtuse|acute|spike_free], found 'wang-pilanci:dull'"),
+        (
+            "wang-pilanci:acute,obtuse",
+            "have the form wang-pilanci[:obtuse|acute|spike_free], found 'wang-pilanci:acute",
+        ),
+        ("orthogonal:1,3", "have the form orthogonal:n,d, found 'orthogonal:1,3': n must be an integer of at least 2"),
+        ("phuong-lampert:9,0", "have the form phuong-lampert[:n,d], found 'phuong-lampert:9,0': d must be"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_data_that_no_name_stands_for_name_their_option(capsys, tmp_path, command, data, message):
+    more = ("--grid", "seed=0:2", "--store", tmp_path) if command == "sweep" else ()
+    code, _, err = call(capsys, command, "--data", data, "--until", "1", *more)
+    assert code == 2
+    assert err.startswith(f"reluflow: --data must {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--layers", "3"], ["sweep", "--grid", "seed=0:2"]])
+def test_losses_of_the_command_line_are_listed_with_that_of_classes(capsys, command):
+    code, _, err = call(capsys, *command, "--data", "iris", "--loss", "hinge", "--until", "1")
+    assert code == 2
+    expected = "--loss must be one of 'logistic', 'exponential', 'squared', 'cross_entropy', found 'hinge'"
+    assert err == f"reluflow: {expected}\n"
+
+
+@pytest.mark.parametrize("values", ["5:2", "0:0"])
+def test_a_range_without_values_is_named(capsys, tmp_path, values):
+    given = ("--data", "wang-pilanci", "--until", "1", "--store", tmp_path)
+    code, _, err = call(capsys, "sweep", *given, "--grid", f"seed={values}")
+    assert code == 2
+    assert (
+        f"--grid must have the form name=value,value or name=first:end with first below end, found 'seed={values}'"
+        in err
+    )
+
+
+def test_no_table_says_that_a_zero_is_negative() -> None:
+    """The margin of a network that is 0 on a sample with the label -1 is -1 times 0."""
+    assert (number(-0.0), number(0.0), number(-0.5), number(float("nan"))) == ("0", "0", "-0.5", "-")

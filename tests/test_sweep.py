@@ -230,6 +230,7 @@ def test_a_measure_may_use_what_is_around_it() -> None:
         ({"grid": {}}, "grid must name at least one parameter, found none"),
         ({"grid": {"seed": 3}}, "grid['seed'] must be a sequence of values, found 3"),
         ({"grid": {"seed": [1, 1]}}, "grid['seed'] must hold each value once, found 1 repeated"),
+        ({"grid": {"seed": []}}, "grid['seed'] must hold at least one value, found none"),
         ({"grid": {"seed": [[1]]}}, "grid['seed'] must be a sequence of numbers or texts"),
         ({"grid": {"seed": [-1]}}, "seed must be an integer of at least 0, a numpy Generator or None, found -1"),
         (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .. import datasets
-from .._validation import invalid
+from .._validation import invalid, one_of
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import bias_value
-from ..datasets._labels import Written
-from ..losses import is_of_margins
+from ..datasets._labels import Written, named
+from ..losses import LOSSES, is_of_margins
 
 _READERS: dict[str, Callable[..., Dataset]] = {
     ".csv": datasets.from_csv,
@@ -22,6 +23,11 @@ _READERS: dict[str, Callable[..., Dataset]] = {
 # The loss that takes data with all their classes.
 CLASSES = "cross_entropy"
 _ALL_CLASSES: dict[str, Callable[[], MultiClassDataset]] = {
+    "digits": datasets.digits,
+    "iris": datasets.iris,
+    "wine": datasets.wine,
+}
+_TWO_CLASSES: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
     "iris": datasets.iris,
     "wine": datasets.wine,
@@ -51,6 +57,10 @@ class Answers:
     target: str | None
     bias: float | None
     loss: str
+
+    def __post_init__(self) -> None:
+        """Refuse a loss that no command takes."""
+        one_of(self.loss, "--loss", (*LOSSES, CLASSES))
 
 
 def load(text: str, answers: Answers, *, seed: int) -> Dataset:
@@ -138,26 +148,35 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
 
 
 def _named(name: str, options: list[str], seed: int) -> Dataset:
-    if name == "digits":
-        a, b = _numbers(name, options, 2)
-        return datasets.digits(a, b)
     if name == "breast-cancer":
         _numbers(name, options, 0)
         return datasets.breast_cancer()
-    if name in ("wine", "iris"):
-        if len(options) != 2:
-            raise invalid("--data", f"name two classes, as in {_form(name)}", repr(f"{name}:{','.join(options)}"))
-        a_class, b_class = options
-        return datasets.wine(a_class, b_class) if name == "wine" else datasets.iris(a_class, b_class)
-    if name == "wang-pilanci":
-        return datasets.wang_pilanci(options[0] if options else "obtuse")
-    if name == "orthogonal":
-        n, d = _numbers(name, options, 2)
-        return datasets.orthogonally_separable(n, d, seed=seed)
-    if name == "phuong-lampert":
-        n, d = _numbers(name, options, 2) if options else (500, 20)
-        return datasets.phuong_lampert(n, d, seed=seed)
-    raise invalid("--data", "be one of " + ", ".join(FORMS), repr(name))
+    if name in _TWO_CLASSES:
+        return _two_classes(name, options)
+    if name not in ("wang-pilanci", "orthogonal", "phuong-lampert"):
+        raise invalid("--data", "be one of " + ", ".join(FORMS), repr(name))
+    try:
+        if name == "wang-pilanci":
+            return datasets.wang_pilanci(",".join(options) or "obtuse")
+        n, d = (500, 20) if name == "phuong-lampert" and not options else _numbers(name, options, 2)
+        return (datasets.orthogonally_separable if name == "orthogonal" else datasets.phuong_lampert)(n, d, seed=seed)
+    except ValueError as error:
+        if str(error).startswith("--data"):
+            raise
+        raise invalid("--data", f"have the form {_form(name)}", f"{_shown(name, options)}: {error}") from None
+
+
+def _two_classes(name: str, options: list[str]) -> Dataset:
+    """Make the data of two of the classes that a set has, given by their names or as digits."""
+    pair: list[Any] = list(options)
+    if name == "digits":
+        pair = _numbers(name, options, 2)
+    elif len(pair) != 2:
+        raise invalid("--data", f"name two classes, as in {_form(name)}", _shown(name, options))
+    classes = _ALL_CLASSES[name]().classes
+    if pair[0] == pair[1] or not set(pair) <= set(classes):
+        raise invalid("--data", f"name two different classes of {name} ({named(classes)})", _shown(name, options))
+    return _TWO_CLASSES[name](*pair)
 
 
 def _numbers(name: str, options: list[str], count: int) -> list[int]:
@@ -166,8 +185,12 @@ def _numbers(name: str, options: list[str], count: int) -> list[int]:
     except ValueError:
         numbers = []
     if len(numbers) != count or len(options) != count:
-        raise invalid("--data", f"have the form {_form(name)}", repr(":".join((name, ",".join(options))).rstrip(":")))
+        raise invalid("--data", f"have the form {_form(name)}", _shown(name, options))
     return numbers
+
+
+def _shown(name: str, options: list[str]) -> str:
+    return repr(f"{name}:{','.join(options)}".rstrip(":"))
 
 
 def _form(name: str) -> str:

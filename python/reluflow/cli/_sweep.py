@@ -102,9 +102,12 @@ def read_grid(parts: list[str]) -> dict[str, list[Any]]:
 def _range(part: str, text: str) -> list[Any]:
     first, _, end = text.partition(":")
     try:
-        return list(range(int(first), int(end)))
+        values = list(range(int(first), int(end)))
     except ValueError:
         raise invalid("--grid", _FORM, repr(part)) from None
+    if not values:
+        raise invalid("--grid", _FORM + " with first below end", repr(part))
+    return values
 
 
 def _value(word: str) -> Any:

@@ -92,8 +92,8 @@ def _seconds(value: float | None) -> str:
 
 
 def number(value: float) -> str:
-    """Six digits, a dash for nan."""
-    return NOTHING if math.isnan(value) else f"{value:.6g}"
+    """Six digits, a dash for nan; 0 has no sign."""
+    return NOTHING if math.isnan(value) else f"{value + 0.0:.6g}"
 
 
 def _short(step: float) -> str:

@@ -74,7 +74,9 @@ def _axis(name: str, values: object) -> npt.NDArray[Any]:
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise invalid(label, "be a sequence of values", repr(values))
     axis = np.asarray(list(values))
-    if axis.ndim != 1 or not len(axis) or axis.dtype.kind not in "biufU":
+    if not axis.size:
+        raise invalid(label, "hold at least one value", "none")
+    if axis.ndim != 1 or axis.dtype.kind not in "biufU":
         raise invalid(label, "be a sequence of numbers or texts", f"the shape {axis.shape} of {axis.dtype}")
     if len(np.unique(axis)) < len(axis):
         raise invalid(label, "hold each value once", f"{len(axis) - len(np.unique(axis))} repeated")
