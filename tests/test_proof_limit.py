@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.proof._limit import _NotProvedError, _projected, _System
+from reluflow.proof._limit import _System
+from reluflow.proof._rational import NotProvedError, projected
 from reluflow.proof._repeats import Repeats
 
 
@@ -130,8 +131,8 @@ def test_limits_that_slide_on_parallel_samples_are_proved_or_refused() -> None:
         assert sol.limit.margin * (1 - 1e-13) <= proved.margin_hi
     # Boundaries of Boolean data that are different, and dependent: no multipliers are certain.
     cube = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])[1:]
-    with pytest.raises(_NotProvedError, match="dependent"):
-        _projected([Fraction(1)] * 3, [[Fraction(v) for v in row] for row in cube[:3].tolist()])
+    with pytest.raises(NotProvedError, match="dependent"):
+        projected([Fraction(1)] * 3, [[Fraction(v) for v in row] for row in cube[:3].tolist()])
 
 
 def system(sol: rf.Solution, limit: rf.limits.Limit) -> _System:
@@ -143,7 +144,7 @@ def test_wrong_limits_are_not_proved() -> None:
     limit = sol.limit
     assert system(sol, limit).proved()
     far = replace(limit, duals=limit.duals * 1.1)
-    with pytest.raises(_NotProvedError, match="residual"):
+    with pytest.raises(NotProvedError, match="residual"):
         system(sol, far).proved()
     # A little off: what is enclosed is the true point.
     near = system(sol, replace(limit, duals=limit.duals * (1 + 1e-9))).proved()
@@ -153,14 +154,14 @@ def test_wrong_limits_are_not_proved() -> None:
     i = int(limit.support[0])
     fewer = limit.duals.copy()
     fewer[i] = 0.0
-    with pytest.raises(_NotProvedError):
+    with pytest.raises(NotProvedError):
         system(sol, replace(limit, duals=fewer)).proved()
     # The neurons of one group on the wrong side of a sample.
     W = limit.network.W.copy()
     j = int(np.argmax(np.linalg.norm(W, axis=1)))
     x = sol.data.X[int(np.argmin(np.abs(sol.data.X @ W[j])))]
     W[j] -= 2.0 * (W[j] @ x) * x / (x @ x)
-    with pytest.raises(_NotProvedError):
+    with pytest.raises(NotProvedError):
         system(sol, replace(limit, network=rf.Network(W, limit.network.a, leak=0.3))).proved()
 
 

@@ -11,7 +11,6 @@ so that F(x + h) = F(x) + J h + Q(h) without a remainder. F is computed with rat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,6 +21,7 @@ from ..flow import Solution
 from ..limits import Limit
 from ._frozen import why_not_tending
 from ._proof import Proof
+from ._rational import NotProvedError, by_boundary, dot, projected
 from ._repeats import Repeats
 
 # A sum or product of doubles in any order, with n terms: a relative error below n 2^-52. Bounds take it twice.
@@ -84,10 +84,6 @@ class ProvedLimit(ReadOnly):
         run = "the run tends to it" if self.tends else f"that the run tends to it is not decided: {self.why_undecided}"
         bounds = f"margin in [{self.margin_lo!r}, {self.margin_hi!r}], directions within {self.turn:.1e}"
         return f"ProvedLimit({bounds}; {run})"
-
-
-class _NotProvedError(Exception):
-    """Something has no certain sign."""
 
 
 def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
@@ -155,7 +151,7 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
             patterns = [(group.sign, group.sides[repeats.place].astype(np.int8)) for group in system.groups]
             why = why_not_tending(proof, patterns)
             return replace(proved, tends=not why, why_undecided=why)
-    except _NotProvedError as what:
+    except NotProvedError as what:
         nothing = np.full(sol.data.n, np.nan)
         return ProvedLimit("not_proved", str(what), -math.inf, math.inf, nothing, math.inf, math.inf)
 
@@ -192,13 +188,13 @@ class _System:
         net = limit.network
         self.X, self.y, self.leak = X, y, leak
         if not limit.margin > _NO_MARGIN:
-            raise _NotProvedError(f"the margin {limit.margin:.1e} of the limit is not positive")
+            raise NotProvedError(f"the margin {limit.margin:.1e} of the limit is not positive")
         self.support = np.flatnonzero(limit.duals)
         self.l = np.abs(limit.duals[self.support])
         self.groups = _groups(self.X, net.W, net.a, limit.held, limit.margin)
         unknowns = len(self.l) + len(self.groups)
         if unknowns > _MOST_UNKNOWNS or len(self.groups) * len(self.l) * self.X.shape[1] > _MOST_PRODUCTS:
-            raise _NotProvedError(f"{unknowns} unknowns are too many to multiply out")
+            raise NotProvedError(f"{unknowns} unknowns are too many to multiply out")
         self.exact = [self._rows(group) for group in self.groups]
         self.D = np.array([[[float(entry) for entry in row] for row in rows] for rows in self.exact])
         self.mass = np.array([group.mass for group in self.groups])
@@ -209,7 +205,7 @@ class _System:
         radius, scale = self._enclose()
         of_l, of_mass = radius * scale[:k], radius * scale[k:]
         if not ((self.l > of_l).all() and (self.mass > of_mass).all()):
-            raise _NotProvedError("a multiplier or a mass is not certainly positive")
+            raise NotProvedError("a multiplier or a mass is not certainly positive")
         turn = self._check(of_l, of_mass)
         total, off = math.fsum(self.mass), float(of_mass.sum()) * _UP
         duals = np.zeros(len(self.y))
@@ -222,14 +218,14 @@ class _System:
 
     def _rows(self, group: _Group) -> list[list[Fraction]]:
         """Return y_i s b_i P x_i of the support samples, as rational numbers."""
-        firsts = [members[0][0] for members in _by_boundary(self.X, group.held)]
+        firsts = [members[0][0] for members in by_boundary(self.X, group.held)]
         held = [[Fraction(value) for value in self.X[h].tolist()] for h in firsts]
         slopes = self._slopes(group)
         rows = []
         for i in self.support:
             factor = Fraction(float(self.y[i] * group.sign * slopes[i]))
             x = [factor * Fraction(value) for value in self.X[i].tolist()]
-            rows.append(_projected(x, held))
+            rows.append(projected(x, held))
         return rows
 
     def _residual(self) -> FloatArray:
@@ -239,10 +235,10 @@ class _System:
         second = []
         for rows, mass in zip(self.exact, masses, strict=True):
             columns = zip(*rows, strict=True)
-            u = [_dot(column, duals) for column in columns]
-            second.append((1 - _dot(u, u)) / 2)
+            u = [dot(column, duals) for column in columns]
+            second.append((1 - dot(u, u)) / 2)
             for i, row in enumerate(rows):
-                first[i] += mass * _dot(row, u)
+                first[i] += mass * dot(row, u)
         return np.abs([float(value) for value in (*first, *second)]) * (1 + 2 * _UNIT) + 1e-300
 
     def _enclose(self) -> tuple[float, FloatArray]:
@@ -262,7 +258,7 @@ class _System:
         try:
             A = np.linalg.inv(J)
         except np.linalg.LinAlgError:
-            raise _NotProvedError("the equations are singular") from None
+            raise NotProvedError("the equations are singular") from None
         size_A = np.abs(A)
         scale = np.concatenate((np.full(k, self.l.max()), np.full(len(self.mass), self.mass.max())))
         missed = np.abs(np.eye(len(J)) - A @ J) + size_A @ of_J + 2.0 * (len(J) + 2) * _UNIT * (size_A @ np.abs(J))
@@ -274,11 +270,11 @@ class _System:
         linear = float(((missed @ scale) / scale).max()) * _UP
         square = float(((size_A @ bend) / scale).max()) * _UP * (1 + 1e-6)
         if not linear < 0.5:
-            raise _NotProvedError("the equations are singular as far as doubles tell")
+            raise NotProvedError("the equations are singular as far as doubles tell")
         # start + linear r + square r² <= r, and a contraction: linear + 2 square r < 1.
         radius = 2.0 * start / (1.0 - linear) * _UP
         if not (start + linear * radius + square * radius**2 < radius and linear + 2.0 * square * radius < 1.0):
-            raise _NotProvedError(f"the residual {start:.1e} is too large for the bend {square:.1e} of the equations")
+            raise NotProvedError(f"the residual {start:.1e} is too large for the bend {square:.1e} of the equations")
         return radius, scale
 
     def _check(self, of_l: FloatArray, of_mass: FloatArray) -> float:
@@ -296,7 +292,7 @@ class _System:
             off = sizes * (error + 2.0 * (self.X.shape[1] + 4) * _UNIT * float(np.linalg.norm(u))) * _UP
             free = np.setdiff1d(np.arange(len(self.y)), group.held)
             if not (group.sides[free] * z[free] > off[free]).all():
-                raise _NotProvedError("a pre-activation is not certainly on its side")
+                raise NotProvedError("a pre-activation is not certainly on its side")
             self._check_multipliers(group, of_l)
             part = group.sign * self._slopes(group) * z * self.y
             margins += self.mass[c] * part
@@ -304,14 +300,14 @@ class _System:
             off_margins += 8.0 * _UNIT * self.mass[c] * np.abs(part)
         others = np.setdiff1d(np.arange(len(self.y)), self.support)
         if not (margins[others] - off_margins[others] > 1.0).all():
-            raise _NotProvedError("a margin off the support is not certainly above those on it")
+            raise NotProvedError("a margin off the support is not certainly above those on it")
         return turn
 
     def _check_multipliers(self, group: _Group, of_l: FloatArray) -> None:
         """Check that σ = μ/λ of each boundary that the group slides on is strictly between the leak and 1."""
         if not group.held:
             return
-        boundaries = _by_boundary(self.X, group.held)
+        boundaries = by_boundary(self.X, group.held)
         rows = self.X[[members[0][0] for members in boundaries]]
         slopes = self._slopes(group)[self.support]
         signed = self.y[self.support] * slopes
@@ -323,7 +319,7 @@ class _System:
         residual = np.abs(np.eye(len(rows)) - inverse @ (rows @ rows.T)) + np.abs(inverse) @ gram_error
         worst = float(residual.sum(axis=1).max()) * _UP + 16 * len(rows) * _UNIT
         if not worst < 0.5:
-            raise _NotProvedError("boundaries on which a neuron slides are not certainly independent")
+            raise NotProvedError("boundaries on which a neuron slides are not certainly independent")
         multipliers = -solve @ raw
         roundings = 4.0 * (rows.shape[1] + 2 * len(rows) + 8) * _UNIT
         size = np.abs(inverse) @ np.abs(rows)
@@ -334,7 +330,7 @@ class _System:
         for members, multiplier, error in zip(boundaries, multipliers, off, strict=True):
             low, high, rounding = self._edges(members, of_l)
             if not (low + rounding + error < multiplier < high - rounding - error):
-                raise _NotProvedError(
+                raise NotProvedError(
                     "a multiplier of a boundary on which a neuron slides is not certainly inside its bounds"
                 )
 
@@ -347,41 +343,6 @@ class _System:
                 ends += pull * np.array([self.leak, 1.0] if ratio > 0 else [1.0, self.leak])
                 error += abs(ratio) * float(of_l[place]) + 4.0 * (len(members) + 2) * _UNIT * abs(pull)
         return float(ends.min()), float(ends.max()), error * _UP
-
-
-def _by_boundary(X: FloatArray, held: Iterable[int]) -> list[list[tuple[int, float]]]:
-    """Sort samples by boundary, without rounding: the number of each, and what multiple of the first one it is."""
-    found: list[list[tuple[int, float]]] = []
-    for h in held:
-        x = [Fraction(value) for value in X[h].tolist()]
-        for members in found:
-            first = [Fraction(value) for value in X[members[0][0]].tolist()]
-            k = next(c for c, value in enumerate(first) if value)
-            ratio = x[k] / first[k]
-            if x == [ratio * value for value in first]:
-                members.append((h, float(ratio)))
-                break
-        else:
-            found.append([(h, 1.0)])
-    return found
-
-
-def _dot(v: Iterable[Fraction], w: Iterable[Fraction]) -> Fraction:
-    return sum((p * q for p, q in zip(v, w, strict=True)), Fraction(0))
-
-
-def _projected(x: list[Fraction], held: list[list[Fraction]]) -> list[Fraction]:
-    """Take the part along `held` out of x: Gram-Schmidt without roots."""
-    basis: list[list[Fraction]] = []
-    for row in [*held, x]:
-        rest = row
-        for b in basis:
-            along = _dot(row, b) / _dot(b, b)
-            rest = [p - along * q for p, q in zip(rest, b, strict=True)]
-        if len(basis) < len(held) and not any(rest):
-            raise _NotProvedError("boundaries on which a neuron slides are dependent")
-        basis.append(rest)
-    return basis[-1]
 
 
 def _groups(X: FloatArray, W: FloatArray, a: FloatArray, held: IntArray, margin: float) -> list[_Group]:
