@@ -9,7 +9,7 @@ import pytest
 
 import reluflow as rf
 from problems_path import problems
-from reluflow.proof._frozen import _all_needed, _is_frozen, why_not_tending
+from reluflow.proof._frozen import _is_frozen, _two_may_vanish, why_not_tending
 from reluflow.proof._start import exact_signs
 
 SEPARABLE = rf.datasets.phuong_lampert(20, 4, seed=1)
@@ -70,13 +70,60 @@ def test_the_patterns_of_run_and_limit_have_to_be_the_same(sol: rf.Solution) -> 
     assert why_not_tending(proof, [first, second, other]) == "the limit has patterns that the run has not"
 
 
-def test_patterns_are_needed_where_one_alone_gives_a_sample_its_margin() -> None:
+def test_one_pattern_may_lack_a_sample_of_its_own_but_no_two_may_vanish_together() -> None:
     y = np.array([1.0, 1.0, -1.0])
     both, first, second, negative = (1.0, (1, 1, -1)), (1.0, (1, -1, -1)), (1.0, (-1, 1, -1)), (-1.0, (-1, -1, 1))
-    assert _all_needed({both, negative}, y, 0.0)
-    assert _all_needed({first, second, negative}, y, 0.0)
-    assert not _all_needed({both, first, negative}, y, 0.0)
-    assert not _all_needed({first, second, negative}, y, 0.1)
+    assert not _two_may_vanish({both, negative}, y, 0.0)
+    assert not _two_may_vanish({first, second, negative}, y, 0.0)
+    assert not _two_may_vanish({both, first, negative}, y, 0.0)  # only `first` has no sample of its own
+    # `first` and `second` may vanish together: `both` gives their samples a margin.
+    assert _two_may_vanish({both, first, second, negative}, y, 0.0)
+
+
+@pytest.mark.parametrize("leak", [0.1, 1e-6])
+def test_with_a_leak_no_group_has_a_sample_of_its_own_but_there_are_two_groups_at_most(leak: float) -> None:
+    """Frozen for every sample means z_k of the sign s y_k: one pattern a sign, and both give margins to all samples."""
+    y = np.array([1.0, 1.0, -1.0])
+    up, down = (1.0, (1, 1, -1)), (-1.0, (-1, -1, 1))
+    for sign, pattern in (up, down):
+        margins = y * sign * np.array(pattern) * np.where(np.array(pattern) > 0, 1.0, leak)
+        assert (margins > 0).all()
+    assert not _two_may_vanish({up, down}, y, leak)
+    assert not _two_may_vanish({up}, y, leak)
+    assert not _two_may_vanish({(1.0, (-1, -1))}, -np.ones(2), leak)  # all it does goes through the leak
+
+
+def test_a_group_that_acts_through_its_leak_alone_is_proved_to_stay() -> None:
+    data = rf.Dataset([[1.0, 0.3], [0.2, 1.0]], [-1, -1])
+    run = to_limit(data, rf.Network([[-0.3, -0.2]], [0.4], leak=0.5))
+    assert (run.limit.network.W @ data.X.T < 0).all()
+    found = rf.prove_limit(run, rf.prove(run, until=100.0))
+    assert found.tends, found
+
+
+def test_with_a_leak_the_small_group_of_two_comes_back() -> None:
+    """The step of the proof that rules out limits without a group, on a run that starts beside one.
+
+    The group of sign +1 alone has a KKT point, held by the sample of label -1, to which it gives leak |z|. Of this
+    sample the other group has 1/leak as much, so that |g| is 1/leak there: it grows with that power of |θ|.
+    """
+    leak, x = 0.1, np.array([0.2, 0.9])
+    data = rf.Dataset(np.array([[1.0, 0.1], -x]), [1, -1])
+    v = leak * x / (leak * x @ (leak * x))
+    assert v @ data.X[0] > 1.0  # the point: v·x = 1 / leak, and the other margin larger
+    assert np.linalg.norm(1.0 / np.linalg.norm(leak * x) * x) == pytest.approx(1.0 / leak)
+    w, tiny = np.array([0.6, 0.8]), 1e-6
+    net = rf.Network([w, -tiny * w], [1.0, -tiny], leak=leak)
+    run = to_limit(data, net)
+    sizes = np.abs(run.limit.network.a)
+    assert sizes.min() > 0.1 * sizes.max()
+    found = rf.prove_limit(run, rf.prove(run, until=1e6))
+    assert found.tends, found
+    gaps = []
+    for t in (1e6, 1e12, 1e24):
+        a = np.abs(rf.integrate(data, net, until=t).final.a)
+        gaps.append(abs(float(a[1] / a[0] - sizes[1] / sizes[0])))
+    assert gaps[2] < gaps[1] < gaps[0]
 
 
 def test_neurons_that_slide_leave_it_undecided() -> None:

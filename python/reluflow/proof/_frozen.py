@@ -51,8 +51,8 @@ def why_not_tending(proof: Proof, sides: list[tuple[float, PatternArray]]) -> st
         return "the limit has patterns that the run has not"
     if not patterns <= live:
         return "the run has neurons of patterns that vanish in the limit"
-    if not _all_needed(patterns, y, leak):
-        return "one pattern could do without another"
+    if _two_may_vanish(patterns, y, leak):
+        return "two patterns could vanish together in the limit of the run"
     return ""
 
 
@@ -100,10 +100,16 @@ def _loss_is_small(
     return bool(margins.min() > -700.0 and float(np.exp(-margins).sum()) * 1.001 < math.log(2.0))
 
 
-def _all_needed(patterns: set[tuple[float, tuple[int, ...]]], y: FloatArray, leak: float) -> bool:
-    """Tell whether each group alone gives some sample a positive margin: then no KKT point does without it."""
+def _two_may_vanish(patterns: set[tuple[float, tuple[int, ...]]], y: FloatArray, leak: float) -> bool:
+    """Tell whether two frozen groups could both vanish: no sample gets its positive margin from them alone."""
+    # y s σ z > 0: of frozen groups no margin is negative. With a leak each group gives every sample some.
     gives = np.array([
-        (sign == y) & ((np.array(pattern) > 0) | (leak > 0.0)) for sign, pattern in sorted(patterns)
+        (sign * y * np.array(pattern) > 0) & ((np.array(pattern) > 0) | (leak > 0.0))
+        for sign, pattern in sorted(patterns)
     ])  # fmt: skip
-    alone = gives & (gives.sum(axis=0) == 1)
-    return bool(alone.any(axis=1).all())
+    givers = gives.sum(axis=0)
+    may_vanish = gives[~(gives & (givers == 1)).any(axis=1)].astype(int)
+    pairs = may_vanish[:, givers == 2]  # samples that only two groups give a margin
+    together = (pairs @ pairs.T) > 0
+    np.fill_diagonal(together, True)
+    return not together.all()

@@ -94,9 +94,9 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
     is an inequality holds strictly: multipliers and masses are positive, all other margins larger, pre-activations on
     their side, and multipliers of boundaries that neurons slide on inside their bounds.
 
-    That the run tends to it is proved where `proof` reaches a time at which every neuron sees samples of its own sign
-    alone and none of them can push it over a boundary (orthogonally separable data, for one): from then on its pattern
-    is frozen [1]_. Elsewhere it is not decided.
+    That the run tends to it is proved where `proof` reaches a time at which every neuron is active on samples of its
+    own sign alone and none that it feels can push it over a boundary (orthogonally separable data, for one): from then
+    on its pattern is frozen, and its direction converges [1]_ [2]_. Elsewhere it is not decided.
 
     Parameters
     ----------
@@ -118,6 +118,7 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
     References
     ----------
     .. [1] K. Lyu and J. Li, "Gradient descent maximizes the margin of homogeneous neural networks", 2020.
+    .. [2] Z. Ji and M. Telgarsky, "Directional convergence and alignment in deep learning", 2020.
 
     Examples
     --------
