@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._files import checked_path
+from .._files import DamagedError, checked_path
 from .._validation import invalid
 from ._proof import Proof, ProvedEvents, State
-from ._writing import FORMAT
+from ._writing import FORMAT, checksum
+
+_WITHOUT_CHECKSUM = "reluflow-proof 1"
 
 
 def _floats(value: Any) -> Any:
@@ -23,12 +25,16 @@ def load(path: str | os.PathLike[str]) -> Proof:
 
     It has everything but the means to prove again: `proof(t)` answers at the times that were asked for.
 
+    The checksum of the file finds damage. It is no signature: whoever edits a certificate can write the checksum that
+    goes with it, and what the file says is then taken as proved. Where its source is in doubt, run `reluflow.prove`
+    again. Files that versions before the checksum wrote are read without one.
+
     Raises
     ------
     FileNotFoundError
         No such file.
     ValueError
-        Not a certificate; the message names the path.
+        Not a certificate, or a damaged one; the message names the path and what is wrong.
 
     Examples
     --------
@@ -41,14 +47,26 @@ def load(path: str | os.PathLike[str]) -> Proof:
     True
     """
     place = checked_path(path)
-    with open(place, encoding="utf-8") as file:
-        try:
-            record = json.load(file)
-            if record["format"] != FORMAT:
-                raise invalid("path", f"name a certificate ({FORMAT})", f"{record['format']!r} in {str(place)!r}")
-            return _proof(record)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise invalid("path", f"name a certificate ({FORMAT})", f"{str(place)!r} ({error})") from None
+    content = place.read_bytes()
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise invalid("path", f"name a certificate ({FORMAT})", f"{str(place)!r} ({error})") from None
+    there = record.get("format") if isinstance(record, dict) else None
+    if there not in (FORMAT, _WITHOUT_CHECKSUM):
+        raise invalid("path", f"name a certificate ({FORMAT})", f"{there!r} in {str(place)!r}")
+    try:
+        if there == FORMAT or "checksum" in record:
+            _check(record)
+        return _proof(record)
+    except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise invalid("path", "name a whole certificate", f"{str(place)!r}, damaged: {reason}") from error
+
+
+def _check(record: dict[str, Any]) -> None:
+    if record["checksum"] != checksum(record):
+        raise DamagedError("the content is not the one of its checksum")
 
 
 def _proof(record: dict[str, Any]) -> Proof:

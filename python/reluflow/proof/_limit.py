@@ -104,7 +104,7 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
         A run whose `limit` is a direction.
     proof : Proof, optional
         A proof of this run, or of another run from the same start. Its last state is the one from which on the pattern
-        is shown to be frozen.
+        is shown to be frozen. What it says is believed, also of one that was read from a file.
 
     Returns
     -------
