@@ -165,6 +165,39 @@ def test_wrong_limits_are_not_proved() -> None:
         system(sol, replace(limit, network=rf.Network(W, limit.network.a, leak=0.3))).proved()
 
 
+@pytest.mark.parametrize("heights", [[1.0, 0.0, -1.0], [2.0, 1.0, -1.0, -2.0], [3.0, 1.0, 0.0, -1.0, -2.0]])
+def test_a_continuum_of_multipliers_is_named(heights: list[float]) -> None:
+    """Samples (1, h) that one group holds at margin 1 by v = (1, 0): of their l only Σ l and Σ l h are given."""
+    data = rf.Dataset([[1.0, h] for h in heights], [1] * len(heights))
+    sol = rf.integrate(data, rf.Network([[0.5, 0.01], [0.4, -0.01]], [0.6, 0.5]), until=rf.Stop(limit=True))
+    assert sol.limit.freedom == 0  # the network is one, up to the split
+    assert len(sol.limit.support) == len(heights)
+    found = rf.prove_limit(sol)
+    assert not found
+    assert f"the multipliers are not unique as far as doubles tell ({len(heights) - 2} free" in found.reason
+
+
+def test_a_continuum_of_multipliers_is_named_wherever_the_run_has_come_on_it() -> None:
+    """x = 1 and -2 give a neuron w > 0 with leak 1/2 the margins w and w: l_1 + l_2 = 1 is all that is asked."""
+    data = rf.Dataset([[2.0], [-2.0], [-3.0], [1.0]], [1, -1, -1, 1])
+    for seed in (0, 1, 6):
+        sol = rf.integrate(data, rf.Network.init(4, 1, scale=0.1, seed=seed, leak=0.5), until=rf.Stop(limit=True))
+        assert "the multipliers are not unique" in rf.prove_limit(sol).reason
+    # So far off that the residual is what the proof ends at.
+    duals = np.array([0.0, -0.5, 0.0, 0.9])
+    with pytest.raises(NotProvedError, match="the multipliers are not unique"):
+        system(sol, replace(sol.limit, duals=duals)).proved()
+
+
+def test_a_continuum_of_masses_is_named() -> None:
+    """Two groups with the same rows on the support: of their masses only A + A' is given."""
+    data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, 1])
+    sol = rf.integrate(data, rf.Network([[0.5, 0.4]], [0.7]), until=rf.Stop(limit=True))
+    one = system(sol, sol.limit)
+    one.D, one.mass = np.concatenate((one.D, one.D)), np.concatenate((one.mass, one.mass))
+    assert "the masses of groups are not unique as far as doubles tell (1 free" in one._continuum()
+
+
 def test_what_is_no_isolated_direction_is_refused() -> None:
     data = rf.Dataset([[1.0], [1.0]], [1, -1])
     sol = rf.integrate(data, rf.Network.init(3, 1, scale=0.1, seed=0), until=rf.Stop(limit=True))

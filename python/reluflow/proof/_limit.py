@@ -109,11 +109,13 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
     Returns
     -------
     ProvedLimit
+        Not proved, with the reason, where the multipliers are a continuum: the equations then have no single solution.
 
     Raises
     ------
     ValueError
-        The limit is not a direction, or has a continuum of networks or multipliers; or `proof` is of another problem.
+        The limit is not a direction, or is one of a continuum of networks (`sol.limit.freedom` is above 0); or `proof`
+        is of another problem.
 
     References
     ----------
@@ -203,7 +205,10 @@ class _System:
     def proved(self) -> ProvedLimit:
         """Enclose the solution, then check every inequality."""
         k = len(self.l)
-        radius, scale = self._enclose()
+        try:
+            radius, scale = self._enclose()
+        except NotProvedError as what:
+            raise NotProvedError(self._continuum() or str(what)) from None
         of_l, of_mass = radius * scale[:k], radius * scale[k:]
         if not ((self.l > of_l).all() and (self.mass > of_mass).all()):
             raise NotProvedError("a multiplier or a mass is not certainly positive")
@@ -213,6 +218,21 @@ class _System:
         duals[self.support] = self.y[self.support] * self.l
         low, high = 0.5 / (total + off) * (1 - 4 * _UNIT), 0.5 / (total - off) * (1 + 4 * _UNIT)
         return ProvedLimit("proved", "", low, high, duals, float(of_l.max()), turn)
+
+    def _continuum(self) -> str:
+        """Say what of the solutions is not unique, as far as doubles tell: what makes the Jacobian singular."""
+        k = len(self.l)
+        # J (h, h') = 0 says Σ A |D_cᵀ h|² = 0, and then Σ h'_c D_c u_c = 0.
+        n_duals = k - int(np.linalg.matrix_rank(self.D.transpose(0, 2, 1).reshape(-1, k)))
+        if n_duals:
+            many = f"the multipliers are not unique as far as doubles tell ({n_duals} free dimensions)"
+            return f"{many}: a continuum of them solves the equations, and only a single solution can be enclosed"
+        effect = np.einsum("ckd,cd->ck", self.D, np.einsum("ckd,k->cd", self.D, self.l))
+        n_masses = len(self.mass) - int(np.linalg.matrix_rank(effect))
+        if n_masses:
+            many = f"the masses of groups are not unique as far as doubles tell ({n_masses} free dimensions)"
+            return f"{many}: a continuum of networks solves the equations, and only a single solution can be enclosed"
+        return ""
 
     def _slopes(self, group: _Group) -> FloatArray:
         return np.where(group.sides > 0, 1.0, np.where(group.sides < 0, self.leak, 0.0))
@@ -275,7 +295,9 @@ class _System:
         # start + linear r + square r² <= r, and a contraction: linear + 2 square r < 1.
         radius = 2.0 * start / (1.0 - linear) * _UP
         if not (start + linear * radius + square * radius**2 < radius and linear + 2.0 * square * radius < 1.0):
-            raise NotProvedError(f"the residual {start:.1e} is too large for the bend {square:.1e} of the equations")
+            raise NotProvedError(
+                f"the computed point is too far from a solution: residual {start:.1e}, bend of equations {square:.1e}"
+            )
         return radius, scale
 
     def _check(self, of_l: FloatArray, of_mass: FloatArray) -> float:
