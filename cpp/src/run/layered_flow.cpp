@@ -353,6 +353,7 @@ void LayeredFlow::save_state(const Clock& when, double u) {
     if (u == 0.0) return saved_.add(when, log_loss_, event_count(), {span_of(state_.theta)});
     Vector theta = state_.theta;
     jet_.theta_at(u, theta);
+    balance_.let_go(theta);
     saved_.add(when, log_loss_of(theta), event_count(), {span_of(theta)});
 }
 

@@ -66,8 +66,6 @@ constexpr double kSmallest = 1e-130;
 constexpr double kLargest = 1e-90;
 /// The size that a neuron is lifted to.
 constexpr double kLiftedTo = 1e-110;
-/// Doubles below this lose digits.
-constexpr double kLastWhole = 1e-290;
 
 }  // namespace
 
@@ -122,17 +120,19 @@ void Parameters::scale(Index neuron, int exponent) {
 
 bool Parameters::rescale() {
     rescaled_.clear();
-    for (Index j = 0; j < neurons(); ++j) {
-        if (std::abs(a[j]) >= kSmallest && !is_lifted(j)) continue;
-        const double now = size(j);
-        if (now == 0.0) continue;
-        const int exponent = static_cast<int>(std::round(std::log2(kLiftedTo / now)));
-        if (now < kSmallest)
-            scale(j, exponent);
-        else if (is_lifted(j) && now > kLargest)
-            scale(j, std::max(exponent, -lift_[j]));
-    }
+    for (Index j = 0; j < neurons(); ++j) rescale(j);
     return !rescaled_.empty();
+}
+
+void Parameters::rescale(Index neuron) {
+    if (std::abs(a[neuron]) >= kSmallest && !is_lifted(neuron)) return;
+    const double now = size(neuron);
+    if (now == 0.0) return;
+    const int exponent = static_cast<int>(std::round(std::log2(kLiftedTo / now)));
+    if (now < kSmallest)
+        scale(neuron, exponent);
+    else if (is_lifted(neuron) && now > kLargest)
+        scale(neuron, std::max(exponent, -lift_[neuron]));
 }
 
 double Parameters::log_size(Index neuron) const {
@@ -211,11 +211,14 @@ void Parameters::restore(const Sleeper& sleeper) {
     ++sleep_changes_;
 }
 
+// Weight decay takes neurons of any size there, between one step and the next and beside the others at rest.
 void Parameters::lower(Matrix& weights, Vector& outputs) const {
-    for (Index j = 0; has_lifted() && j < neurons(); ++j) {
-        if (!is_lifted(j) && exponent_ == 0) continue;
-        const double factor = std::ldexp(1.0, exponent_ - lift_[j]);
-        const bool is_whole = std::hypot(weights.col(j).stableNorm(), outputs[j]) * factor >= kLastWhole;
+    for (Index j = 0; j < neurons(); ++j) {
+        const bool is_stored_so = !has_lifted() || (!is_lifted(j) && exponent_ == 0);
+        if (is_stored_so && std::abs(outputs[j]) >= kSmallestNeuron) continue;
+        const double factor = is_stored_so ? 1.0 : std::ldexp(1.0, exponent_ - lift_[j]);
+        const double size = std::hypot(weights.col(j).stableNorm(), outputs[j]);
+        const bool is_whole = size * factor >= kSmallestNeuron;
         weights.col(j) *= is_whole ? factor : 0.0;
         outputs[j] *= is_whole ? factor : 0.0;
     }

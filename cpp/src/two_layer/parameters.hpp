@@ -73,6 +73,8 @@ class Parameters {
     /// are then stored as 2^lift times the neuron. The neuron is below 1e-90 either way and moves no margin, and its
     /// motion under given weights has no scale. True when some neuron was rescaled; `rescaled` lists them.
     bool rescale();
+    /// The same of one neuron, which is added to the list.
+    void rescale(Index neuron);
     const std::vector<int>& rescaled() const noexcept { return rescaled_; }
     bool is_lifted(Index neuron) const noexcept { return lift_[neuron] > 0; }
     /// True when the stored state differs from the neurons themselves.
