@@ -35,6 +35,10 @@ double seen(double log_weight) noexcept {
     return kLeastSeen * (2.0 - kLeastSeen / log_weight);
 }
 
+/// What the clock of weights runs on by where these are nothing beside weight decay, in e-foldings below the rate of
+/// that: weights so small move nothing.
+constexpr double kLogIdle = 60.0;
+
 /// Softmax of each row.
 void softmax(const Matrix& F, Matrix& out) {
     for (Index i = 0; i < F.rows(); ++i) {
@@ -103,6 +107,11 @@ void DualSeries::start_from(const DualSeries& other, double span) {
     kappa_[0] = other.kappa_[0];
 }
 
+// D is more than the sum of the weights by that. It stays what it is over the step, so that D' is as without it.
+double DualSeries::log_least_mass() const noexcept {
+    return decays() ? std::log(decay_.maxCoeff() / factor_) - kLogIdle : -INFINITY;
+}
+
 void DualSeries::start_clocked(const Matrix& F) {
     const LossKind kind = margin_loss(loss_);
     q_[0] = targets_.cwiseProduct(F);
@@ -112,8 +121,10 @@ void DualSeries::start_clocked(const Matrix& F) {
         kappa_[0](i, 0) = weight_decay_rate(kind, q_[0](i, 0));
         if (!is_idle(i)) top = std::max(top, p_[0](i, 0));
     }
+    const double least = log_least_mass();
+    top = std::max(top, least);
     if (std::isinf(top)) top = p_[0].maxCoeff();  // nothing moves anything
-    double sum = 0.0;
+    double sum = std::exp(least - top);
     for (Index i = 0; i < samples(); ++i) {
         p_[0](i, 0) = std::min(std::exp(seen(p_[0](i, 0) - top)), kLargestIdle);
         if (!is_idle(i)) sum += p_[0](i, 0);

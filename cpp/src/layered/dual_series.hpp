@@ -2,8 +2,9 @@
 /// series to duals Λ_i = -c_i ∂ℓ_i/∂F_i, the time they take, the logarithm of the loss, and the decay of θ.
 ///
 /// Exponential and logistic loss run in rescaled time: dt = dτ / (c D), D = Σ c_i|ℓ'|, c the reduction factor, and Λ =
-/// y p with p = c_i |ℓ'|/D. D goes over the samples whose outputs anything can move. Squared and cross-entropy loss
-/// take D = 1.
+/// y p with p = c_i |ℓ'|/D. D goes over the samples whose outputs anything can move. With weight decay it is more by a
+/// constant, beside which weights that move nothing are none: where there are no others the clock is that of t. Squared
+/// and cross-entropy loss take D = 1.
 #pragma once
 
 #include <array>
@@ -90,6 +91,7 @@ class DualSeries {
 
   private:
     bool is_idle(Index i) const noexcept { return !idle_.empty() && idle_[i] != 0; }
+    double log_least_mass() const noexcept;
     void start_clocked(const Matrix& F);
     void next_clocked(int k, const Matrix& F);
     void next_softmax(int k, const Matrix& F);

@@ -91,22 +91,11 @@ void LayeredFlow::begin() {
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
-    bool is_known = jet_.advance() && jet_.advance();
-    double unit = 1.0;
-    if (is_known && !jet_.theta(2).allFinite()) {  // decay, in a clock that weights of 1e-154 make a unit of
-        unit = std::exp(-jet_.duals().log_unit());
-        jet_.start(state_.theta, state_.activity, unit);
-        is_known = jet_.advance() && jet_.advance();
-    }
-    if (!is_known) {
+    if (!jet_.advance() || !jet_.advance()) {
         finish_undecided(kDependent);
         return;
     }
-    span_ = unit * first_span();
-    if (!(span_ > 0.0)) {
-        finish(Status::accuracy_not_reached, "samples weigh too little to give weight decay a clock " + at_log_time());
-        return;
-    }
+    span_ = first_span();
     jet_.start(state_.theta, state_.activity, span_);
 }
 
