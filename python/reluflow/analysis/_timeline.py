@@ -73,6 +73,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
         Length of the grid, at least 2; it is even in log t from half the time of the first event (but not before 1e-6
         of the last one, nor before the run began) to twice the time of the last, or to the end of the run. Where the
         last is beyond log t = 1e4 it is even in arsinh(log t), from before the first event (but not before t = 1e-6).
+        A run of no duration has one time.
 
     Returns
     -------

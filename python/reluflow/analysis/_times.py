@@ -22,7 +22,8 @@ def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
     """Return the states of a run on a grid for smooth curves: start, end, and times between them.
 
     Half of the times are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is
-    earlier; the others are times that the solution holds, which lie close where much happens.
+    earlier; the others are times that the solution holds, which lie close where much happens. A run of no duration,
+    whose stop is reached by its start, has one.
 
     Parameters
     ----------
@@ -71,7 +72,12 @@ def snapshots(solution: Solution | TwoLayerSolution, n_times: int = 4) -> Any:
 
 
 def even_times(first: float, last: float, n: int) -> FloatArray:
-    """Return log times that are even; where the last is far out, even in arsinh(log t): all but it would be late."""
+    """Return log times that are even; where the last is far out, even in arsinh(log t): all but it would be late.
+
+    One time where the first is the last: a run of no duration has no others, and -inf cannot be divided.
+    """
+    if first >= last:
+        return np.array([last])
     if last <= FAR:
         return np.linspace(first, last, n)
     found = np.sinh(np.linspace(np.arcsinh(first), np.arcsinh(last), n))

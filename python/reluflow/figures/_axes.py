@@ -6,11 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
+import numpy as np
+
 from .._validation import FloatArray, integer, invalid, optional_module
 from ._style import COLUMN, style
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 Fits: TypeAlias = "type | Callable[[Any], bool]"
 
@@ -122,6 +126,12 @@ def log_values(ax: Axes, values: FloatArray) -> None:
     """Make the vertical axis logarithmic if it has anything to show, which a network of zeros has not."""
     if (values > 0).any():
         ax.set_yscale("log")
+
+
+def curve(ax: Axes, x: FloatArray, y: npt.ArrayLike, keywords: dict[str, Any], **house: Any) -> list[Line2D]:
+    """Draw lines, with a mark where only one place can be seen: a line through one point has no length."""
+    alone = {"marker": "o"} if np.count_nonzero(np.isfinite(x)) == 1 else {}
+    return ax.plot(x, np.asarray(y), **look(keywords, **alone, **house))
 
 
 def look(keywords: dict[str, Any], **house: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray, instance, real
 from ..analysis import TailFit
 from ..analysis._times import FAR
-from ._axes import Columns, begin, dims, figure, log_values, look
+from ._axes import Columns, begin, curve, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREEN, GREY, NEGATIVE, ORANGE, POSITIVE, PURPLE, VERMILION, far_scale, time_axis
 
@@ -52,12 +52,12 @@ def loss(
     ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "loss", "log_loss"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
-        ax.plot(x, table["log_loss"] / np.log(10.0), **look(keywords, color=BLACK))
+        curve(ax, x, table["log_loss"] / np.log(10.0), keywords, color=BLACK)
         if float(table["log_loss"].min()) < -FAR:
             far_scale(ax, "y", float(table["log_loss"].min()) / np.log(10.0))
         ax.set_ylabel(f"$\\log_{{10}}$ {label}")
     else:
-        ax.plot(x, table["loss"], **look(keywords, color=BLACK))
+        curve(ax, x, table["loss"], keywords, color=BLACK)
         if float(np.ptp(table["log_loss"])) > np.log(10.0):  # below one decade a log axis has no labels to show
             ax.set_yscale("log")
         ax.set_ylabel(label)
@@ -89,9 +89,9 @@ def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **
     """
     ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "norm", "norm_W"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
-    ax.plot(x, table["norm"], **look(keywords, color=BLACK, label=r"$|\theta|$"))
-    ax.plot(x, table["norm_W"], **look(keywords, color=BLUE, label=r"$|W|$"))
-    ax.plot(x, table["norm_a"], **look(keywords, color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$"))
+    curve(ax, x, table["norm"], keywords, color=BLACK, label=r"$|\theta|$")
+    curve(ax, x, table["norm_W"], keywords, color=BLUE, label=r"$|W|$")
+    curve(ax, x, table["norm_a"], keywords, color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$")
     log_values(ax, table["norm"].to_numpy())
     ax.set_ylabel("norm")
     add_legend(ax)
@@ -161,7 +161,7 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
     floor = _focus(ax, table["normalised_margin"].to_numpy(), best)
     for name, colour, text in (("normalised_margin", BLACK, "normalised"), ("smoothed_margin", PURPLE, "smoothed")):
         if float(table[name].max()) > floor:
-            ax.plot(x, table[name], **look(keywords, color=colour, label=text))
+            curve(ax, x, table[name], keywords, color=colour, label=text)
     if best is not None:
         ax.axhline(best, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label="largest possible")
     ax.axhline(0.0, color=GREY, linewidth=0.5)
@@ -208,7 +208,7 @@ def margins(table: xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axe
     for sign, colour in ((1.0, POSITIVE), (-1.0, NEGATIVE)):
         mine = table.to_numpy()[:, y == sign]
         if mine.shape[1]:
-            lines = ax.plot(x, mine, **look(keywords, color=colour, alpha=alpha, linewidth=0.8))
+            lines = curve(ax, x, mine, keywords, color=colour, alpha=alpha, linewidth=0.8)
             lines[0].set_label(f"$y={'+' if sign > 0 else '-'}1$")
     ax.axhline(0.0, color=GREY, linewidth=0.5)
     ax.set_ylabel(r"$q_i/|\theta|^2$" if table.name == "normalised_margin" else "margin $q_i$")

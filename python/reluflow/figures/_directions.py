@@ -14,6 +14,7 @@ from ._marks import check_marks, mark_events
 from ._style import GREY, PALE, sign_colour, square_frame
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
 # Marker areas in points²: a neuron without weight is still seen, the heaviest is a clear dot.
@@ -182,8 +183,7 @@ def direction_polar(
     """
     ax = begin(directions, ax, name="directions", source="analysis.directions", fits=Directions, projection="polar")
     check_marks(events)
-    seen = np.isfinite(directions.log_t)
-    radius = directions.log_t[seen] / np.log(10.0)
+    seen, radius = _radii(directions.log_t)
     angle = np.unwrap(np.arctan2(directions.coords[seen, :, 1], directions.coords[seen, :, 0]), axis=0)
     alpha = float(np.clip(15.0 / angle.shape[1], 0.2, 1.0))
     for j, sign in enumerate(directions.sign):
@@ -196,19 +196,25 @@ def direction_polar(
         zorder=4,
         clip_on=False,
     )
-    _polar_grid(ax, radius)
+    _polar_grid(ax, radius, is_start=not np.isfinite(directions.log_t).any())
     if events is not None:
-        log10_t = np.where(np.isfinite(events.log_t), events.log_t, directions.log_t[seen][0]) / np.log(10.0)
-        shown = np.maximum(log10_t, radius[0])  # what happens before the first time is drawn at the centre
+        # What happens before the first time is drawn at the centre.
+        shown = np.maximum(events.log_t / np.log(10.0), radius[0])
         mark_events(ax, events, np.column_stack((np.arctan2(events.coords[:, 1], events.coords[:, 0]), shown)))
     return ax
 
 
-def _polar_grid(polar: Any, radius: FloatArray) -> None:
+def _radii(log_t: FloatArray) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+    """Tell which times are drawn, and their log10: t = 0 has none, and stands at 0 where there is no other time."""
+    seen = np.isfinite(log_t)
+    return (seen, log_t[seen] / np.log(10.0)) if seen.any() else (~seen, np.zeros(len(log_t)))
+
+
+def _polar_grid(polar: Any, radius: FloatArray, *, is_start: bool) -> None:
     span = radius[-1] - radius[0] or 1.0  # one time alone is a circle
     polar.set_rlim(radius[0] - 0.35 * span, radius[-1])
     ticks = np.unique(np.round(np.linspace(radius[0], radius[-1], 4)))
-    polar.set_rticks(ticks, [f"$10^{{{int(k)}}}$" for k in ticks])
+    polar.set_rticks(ticks, ["$0$" if is_start else f"$10^{{{int(k)}}}$" for k in ticks])
     polar.set_rlabel_position(80)
     polar.tick_params(axis="y", labelsize=6, colors=GREY)
     polar.set_thetagrids(np.arange(0, 360, 45))

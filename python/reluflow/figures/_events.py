@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Crossings up fill the upper half of a neuron's row, crossings down the lower half, so that none hides the other.
 _OFFSET = {"cross_up": -0.23, "cross_down": 0.23}
+_HALF_BAND = 0.1  # of the time
 _SMALL_FONT = 6.0  # points, for the numbers of rows where the axis has no tick to take it from
 
 
@@ -122,6 +123,8 @@ def sector_timeline(timeline: Timeline, ax: Axes | None = None, **keywords: Any)
     rows, shown = np.arange(float(index.shape[1])), index[:, timeline.order].T
     if len(rows) == 1:  # heights are taken from the distance of rows: one alone is drawn as two halves
         rows, shown = np.array([-0.25, 0.25]), np.vstack((shown, shown))
+    if len(x) == 1:  # one time alone is a band around it
+        x, shown = x[0] + _HALF_BAND * (abs(x[0]) or 1.0) * np.array([-1.0, 1.0]), np.repeat(shown, 2, axis=1)
     canvas: Any = ax  # matplotlib's types miss this form of pcolormesh
     house = {"cmap": palette, "vmin": -0.5, "vmax": len(crowded) + 0.5, "shading": "nearest", "rasterized": True}
     canvas.pcolormesh(x, rows, shown, **{**house, **keywords})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import Columns, begin, dims, figure, look
+from ._axes import Columns, begin, curve, dims, figure, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, GREY, LINES, VERMILION, time_axis
 
@@ -143,12 +143,12 @@ def errors(table: xr.DataArray, ax: Axes | None = None, *, clock: str = "log", *
     # Few samples are seen one by one; many are a cloud.
     alpha = float(np.clip(12.0 / values.shape[1], 0.12, 1.0))
     if values.ndim == 2:
-        ax.plot(x, values, **look(keywords, color=BLACK, linewidth=0.8, alpha=alpha))
+        curve(ax, x, values, keywords, color=BLACK, linewidth=0.8, alpha=alpha)
     else:
         for output in range(values.shape[2]):
             names = [f"output {output}", *["_"] * (values.shape[1] - 1)]
             colour = LINES[output % len(LINES)]
-            ax.plot(x, values[..., output], **look(keywords, color=colour, linewidth=0.8, alpha=alpha, label=names))
+            curve(ax, x, values[..., output], keywords, color=colour, linewidth=0.8, alpha=alpha, label=names)
         add_legend(ax)
     ax.axhline(0.0, color=GREY, linewidth=0.5, zorder=1)
     ax.set_ylabel("error $f(x_i) - y_i$")
@@ -186,8 +186,8 @@ def held_out(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log",
     fits = Columns("t", "log_t", "loss", "test_loss")
     ax = begin(table, ax, name="table", source="analysis.losses", fits=fits, asked="with test=")
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
-    ax.plot(x, table["loss"], **look(keywords, color=BLACK, label="samples of the run"))
-    ax.plot(x, table["test_loss"], **look(keywords, color=VERMILION, label="held-out samples"))
+    curve(ax, x, table["loss"], keywords, color=BLACK, label="samples of the run")
+    curve(ax, x, table["test_loss"], keywords, color=VERMILION, label="held-out samples")
     both = table[["loss", "test_loss"]].to_numpy()
     if both.min() > 0 and both.max() > 10.0 * both.min():  # below one decade a log axis has no labels to show
         ax.set_yscale("log")

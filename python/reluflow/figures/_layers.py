@@ -9,7 +9,7 @@ import numpy as np
 from .._palette import KIND_COLOURS
 from .._validation import integer
 from ..analysis import LayerRaster, LayerSpectra, RowPlane
-from ._axes import begin, figure, look, position
+from ._axes import begin, curve, figure, look, position
 from ._legend import add_legend
 from ._marks import draw_in_rows
 from ._style import GREY, LINES, time_axis
@@ -67,8 +67,7 @@ def layer_singular_values(spectra: LayerSpectra, ax: Axes | None = None, *, n_va
     for layer, values in enumerate(spectra.values):
         colour = LINES[layer % len(LINES)]
         for rank in range(min(shown, values.shape[1])):
-            house = look(keywords, color=colour, alpha=_FADE**rank, linewidth=1.0)
-            (line,) = ax.plot(x, values[:, rank], **house)
+            (line,) = curve(ax, x, values[:, rank], keywords, color=colour, alpha=_FADE**rank, linewidth=1.0)
             if rank == 0:
                 line.set_label(f"$W_{{{layer + 1}}}$")
     ax.set_yscale("log")

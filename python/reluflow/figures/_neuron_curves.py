@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, integer, invalid, real_array
 from ..analysis import Timeline
-from ._axes import Columns, begin, dims, figure, log_values, look
+from ._axes import Columns, begin, curve, dims, figure, log_values, look
 from ._legend import add_legend
 from ._style import BLACK, BLUE, LINES, NEGATIVE, POSITIVE, PURPLE, sign_colour, time_axis
 
@@ -39,7 +39,7 @@ def counts(timeline: Timeline, ax: Axes | None = None, **keywords: Any) -> Axes:
     rows = ((timeline.n_sectors, BLUE, "sectors"), (timeline.n_held, BLACK, "held pairs"))
     for values, colour, text in (*rows, (timeline.n_dead, PURPLE, "dead neurons")):
         if values.any():
-            ax.plot(x, values, **look(keywords, color=colour, label=text, drawstyle="steps-post"))
+            curve(ax, x, values, keywords, color=colour, label=text, drawstyle="steps-post")
     ax.set_ylim(bottom=0)
     ax.set_ylabel("number")
     add_legend(ax)
@@ -127,7 +127,7 @@ def _by_sign(ax: Axes, x: FloatArray, values: FloatArray, sign: FloatArray, keyw
     for side, text in ((1.0, "$a_j>0$"), (-1.0, "$a_j<0$")):
         mine = values[:, sign == side]
         if mine.shape[1]:
-            lines = ax.plot(x, mine, **look(keywords, color=sign_colour(side), alpha=alpha, linewidth=0.8))
+            lines = curve(ax, x, mine, keywords, color=sign_colour(side), alpha=alpha, linewidth=0.8)
             lines[0].set_label(text)
     if ax.get_legend_handles_labels()[0]:
         for handle in add_legend(ax).get_lines():
@@ -176,7 +176,7 @@ def singular_value_paths(table: xr.DataArray, ax: Axes | None = None, *, n_value
     ax = begin(table, ax, name="table", source="analysis.singular_values", fits=dims("time", "rank"))
     x = time_axis(ax, table["time"].to_numpy(), table["log_t"].to_numpy())
     for k in range(min(integer(n_values, "n_values"), table.sizes["rank"])):
-        ax.plot(x, table.to_numpy()[:, k], **look(keywords, color=LINES[k % len(LINES)], label=f"{k + 1}"))
+        curve(ax, x, table.to_numpy()[:, k], keywords, color=LINES[k % len(LINES)], label=f"{k + 1}")
     log_values(ax, table.to_numpy())
     ax.set_ylabel("singular value of $W$")
     add_legend(ax, title="rank")

@@ -163,7 +163,8 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
     t, log_t : ndarray, shape (k,)
     clock : {"log", "linear"}, optional
         t on a log scale (log10 t itself where t overflows, and where log t is beyond 1e4 on a symlog scale), or t as it
-        is.
+        is. A log scale has no place for t = 0: where there is no other time, as in a run of no duration, the axis is
+        linear.
 
     Raises
     ------
@@ -183,8 +184,11 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
             far_scale(ax, "x", float(np.max(x)))
             x = np.where(np.isneginf(x), np.min(x[np.isfinite(x)]), x)  # t = 0 is not infinitely far to the left
         return x
-    ax.set_xscale("log")
     ax.set_xlabel("time $t$")
+    if len(t) and not (t > 0).any():
+        ax.set_xticks([0.0])
+        return t
+    ax.set_xscale("log")
     return np.where(t > 0, t, np.nan)
 
 

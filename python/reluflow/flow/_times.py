@@ -19,7 +19,7 @@ _LOG_BEFORE_EVENTS = float(np.log(1e-3))
 
 
 def spread(solution: Solution | TwoLayerSolution, count: int) -> FloatArray:
-    """Return log times for smooth curves, at least 2, without the start.
+    """Return log times for smooth curves, at least 2, without the start; the end alone of a run of no duration.
 
     Half of them are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is earlier; the
     others are times that the solution holds, which lie close where much happens.
@@ -29,6 +29,8 @@ def spread(solution: Solution | TwoLayerSolution, count: int) -> FloatArray:
     if len(solution.events):
         early = min(early, float(np.median(solution.events.log_t)) + _LOG_BEFORE_EVENTS)
     first = max(begin, early if np.isfinite(early) else last + _LOG_FIRST)
+    if first >= last:  # at t = 0 both are -inf, which has no even times
+        return np.array([last])
     even = np.linspace(first, last, max(count // 2, 2))
     held = solution.log_t[(solution.log_t > first) & (solution.log_t < last)]
     thinned = held[np.linspace(0, len(held) - 1, count - len(even)).round().astype(int)] if len(held) else held
