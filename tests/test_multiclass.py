@@ -294,3 +294,23 @@ def test_a_report_stands_class_by_class() -> None:
     assert found.to_pandas()["class"].unique().tolist() == list(data.classes)
     with pytest.raises(ValueError, match="net must be a MultiClassNetwork"):
         rf.conditions.report(data, nets[0])  # type: ignore[call-overload]
+
+
+def test_numbers_of_classes_have_a_dimension_for_them(tmp_path: Path) -> None:
+    """Classes are runs of their own, one against the rest: a name means the number of each of them."""
+    data = rf.datasets.MultiClassDataset(np.eye(3), ["red", "green", "blue"])
+    options: dict[str, Any] = {"grid": {"scale": [0.1, 0.5], "seed": [0, 1, 2]}, "until": 5.0, "width": 4}
+    names = ["n_events", "mean_loss", "n_wrong"]
+    found = rf.sweep(data, measure=names, store=tmp_path, **options)
+    assert (found["status"] == "reached_time").all()
+    for name in names:
+        assert found[name].dims == ("scale", "seed", "class")
+    for scale, seed in [(0.1, 2), (0.5, 0)]:
+        for label in data.classes:
+            net = rf.Network.init(4, 3, classes=3, scale=scale, seed=seed)
+            alone = rf.analysis.summarise(rf.integrate(data, net, until=5.0, rtol=1e-9)[label])
+            point = found.sel({"scale": scale, "seed": seed, "class": label})
+            assert [float(point[name]) for name in names] == [getattr(alone, name) for name in names]
+    assert rf.sweep(data, measure=names, store=tmp_path, **options).identical(found)
+    made = rf.sweep(lambda: data, measure="n_events", **options)  # of no classes known before the runs
+    np.testing.assert_array_equal(made["n_events"], found["n_events"])

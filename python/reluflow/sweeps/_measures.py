@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray, invalid
 from ..analysis import summarise
-from ..flow import Solution, TwoLayerSolution
+from ..flow import MultiClassSolution, Solution, TwoLayerSolution
 
 Measured: TypeAlias = dict[str, FloatArray]
 Measure: TypeAlias = Callable[[Any], Any]
@@ -35,6 +35,7 @@ MEASURES = (
 MEASURES_OF_OUTPUTS = ("log_t", "log_loss", "mean_loss", "norm", "n_events", "n_branchings")
 RESERVED = ("status", "error", "seconds")  # what stands beside the measures
 UNNAMED = "value"  # what a measure that returns no mapping is called
+CLASS = "class"  # the dimension of the numbers of K classes, one against the rest
 
 
 class Summarised:
@@ -52,10 +53,13 @@ class Summarised:
         """What tells it from other measures."""
         return ",".join(self.names)
 
-    def __call__(self, solution: Solution | TwoLayerSolution) -> dict[str, float]:
-        """Return the numbers of one run."""
+    def __call__(self, solution: Solution | MultiClassSolution | TwoLayerSolution) -> dict[str, Any]:
+        """Return the numbers of one run; of K classes one against the rest, an array of K for each name."""
         if isinstance(solution, TwoLayerSolution):
             return {name: _of_outputs(solution)[name] for name in self.names}
+        if isinstance(solution, MultiClassSolution):
+            each = summarise(solution)
+            return {name: np.array([getattr(one, name) for one in each]) for name in self.names}
         summary = summarise(solution)
         return {name: getattr(summary, name) for name in self.names}
 
@@ -71,6 +75,11 @@ def _of_outputs(solution: TwoLayerSolution) -> dict[str, float]:
         "n_events": solution.stats["n_events"],
         "n_branchings": len(solution.branchings),
     }
+
+
+def dims_of(measure: Measure) -> tuple[str, ...]:
+    """Return the names of the dimensions of what a measure returns, as far as they have names."""
+    return (CLASS,) if isinstance(measure, Summarised) else ()
 
 
 def check_measure_of_outputs(measure: Measure) -> None:

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,15 +40,15 @@ _EXTRA_DIM = "{name}_{axis}"
 class Store:
     """The arrays of a sweep, over the grid."""
 
-    def __init__(self, group: Any, grid: Grid, folder: Path | None) -> None:
-        """Take an open group, and the folder that it is.
+    def __init__(self, group: Any, grid: Grid, folder: Path | None, dims: Sequence[str]) -> None:
+        """Take an open group, the folder that it is, and the first dimensions of what is measured, if they have names.
 
         Raises
         ------
         Exception
             What it says of itself is not that of a sweep over the grid, or damaged in one of many ways.
         """
-        self._group, self._grid, self._folder = group, grid, folder
+        self._group, self._grid, self._folder, self._dims = group, grid, folder, dims
         if group.attrs["format"] != _FORMAT:
             raise ValueError(f"the format is {group.attrs['format']!r}")
         self._names: list[str] = list(group.attrs.get("measures", []))
@@ -147,7 +148,8 @@ class Store:
 
     def _add_measures(self, outcome: Outcome) -> None:
         for name, value in outcome.values.items():
-            dims = [_EXTRA_DIM.format(name=name, axis=axis) for axis in range(value.ndim)]
+            named = self._dims[: value.ndim]
+            dims = [*named, *(_EXTRA_DIM.format(name=name, axis=axis) for axis in range(len(named), value.ndim))]
             over = (self._grid, self.length)
             self._arrays[name] = _create(self._group, name, over, np.dtype("<f8"), (value.shape, dims))
         self._names = list(outcome.values)
@@ -191,7 +193,9 @@ def _create(
     return array
 
 
-def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, length: int, resume: bool) -> Store:
+def open_store(
+    folder: str | os.PathLike[str] | None, key: str, grid: Grid, length: int, resume: bool, dims: Sequence[str]
+) -> Store:
     """Open the store of a sweep in a folder, or make a new one; without a folder it is in memory.
 
     Raises
@@ -207,7 +211,7 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
     if folder is None:
         group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=2)
         _fill(group, grid, length)
-        return Store(group, grid, None)
+        return Store(group, grid, None, dims)
     instance(folder, "store", (str, os.PathLike), "a folder")
     target = Path(folder) / f"{key}.zarr"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +221,7 @@ def open_store(folder: str | os.PathLike[str] | None, key: str, grid: Grid, leng
         _make(zarr, target, grid, length)
     try:
         with zarr.config.set({"array.write_empty_chunks": True}):  # arrays that are opened have no other way to say it
-            return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid, target)
+            return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid, target, dims)
     except Exception as error:
         # The folder is there: what Zarr does not find are its files. All else of the system is not of the store.
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):

@@ -27,7 +27,7 @@ from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._grid import Grid, grid_of
-from ._measures import Measure, check_measure_of_outputs, measure_of
+from ._measures import CLASS, Measure, check_measure_of_outputs, dims_of, measure_of
 from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, required_of, run_block
 from ._points import start_of as network_of
 from ._progress import SweepProgress, Watch
@@ -79,7 +79,7 @@ def sweep(
     measure : callable, str or sequence of str
         What is kept of a run, done at the worker: a function of the `Solution` that returns a number, an array, or
         several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES` (with several
-        outputs `MEASURES_OF_OUTPUTS`).
+        outputs `MEASURES_OF_OUTPUTS`). Of K classes, one against the rest, these have the dimension ``class``.
     until : Stop or float
         When each run stops; left out where `grid` has times of its own.
     width, scale, balanced, leak, seed
@@ -152,9 +152,12 @@ def sweep(
     threads = thread_count(n_threads)
     if executor is not None:
         check_executor(executor)
-    kept = open_store(store, plan.key, plan.grid, min(size, plan.grid.shape[-1]), resume)
+    kept = open_store(store, plan.key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
     _run_all(plan, kept, executor, threads, listening)
-    return kept.dataset({"reluflow": _core.__version__, "key": plan.key, **plan.attrs})
+    found = kept.dataset({"reluflow": _core.__version__, "key": plan.key, **plan.attrs})
+    if isinstance(data, MultiClassDataset) and CLASS in found.dims:
+        return found.assign_coords({CLASS: list(data.classes)})
+    return found
 
 
 @dataclass(frozen=True, eq=False)
