@@ -55,11 +55,13 @@ def digits() -> rf.Solution:
     return rf.integrate(data, rf.Network.init(24, 64, scale=1e-3, seed=0), until=rf.Stop(mean_loss=0.05))
 
 
-def with_legs(data: rf.Dataset, net: rf.Network, loss: str, make: Callable[..., rf.Solution]) -> None:
+def with_legs(
+    data: rf.Dataset, net: rf.Network, loss: str, make: Callable[..., rf.Solution], reduction: str = "sum"
+) -> None:
     """Call `make(run)` with what runs the legs of a run to its limit."""
     legs = _one.to_limit
     try:
         _one.to_limit = lambda run, *_: make(run)  # type: ignore[assignment]
-        rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True))
+        rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True), reduction=reduction)
     finally:
         _one.to_limit = legs

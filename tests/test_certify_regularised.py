@@ -26,7 +26,7 @@ def objective(data, net, loss, decay, reduction="sum"):
     f = net(data.X)
     q = f - data.y if loss == "squared" else data.y * f
     values = {"squared": q**2 / 2, "logistic": np.logaddexp(0.0, -q), "exponential": np.exp(-q)}[loss]
-    return float(data.counts @ values) / (data.n if reduction == "mean" else 1) + 0.5 * decay * net.norm**2
+    return float(data.counts @ values) / (data.counts.sum() if reduction == "mean" else 1) + 0.5 * decay * net.norm**2
 
 
 # --- ends of flows ---------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_the_numbers_of_each_loss() -> None:
     assert [losses.separation_loss(loss) for loss in LOSSES] == pytest.approx([math.log(2), 1.0], rel=1e-15)
     assert losses.separation_loss("exponential", [0.0, 0.5, 2.0]) == 0.5
     data = rf.Dataset(np.eye(2), [1.0, -1.0], weights=[1.0, 3.0])
-    assert losses.early_duals(data, "logistic", "mean").tolist() == [0.25, -0.75]
+    assert losses.early_duals(data, "logistic", "mean").tolist() == [0.125, -0.375]  # the weights add up to 4
     assert losses.early_duals(data, "exponential", "sum").tolist() == [1.0, -3.0]
     assert losses.early_duals(data, "squared", "sum").tolist() == [1.0, -3.0]
 

@@ -99,7 +99,9 @@ class Problem:
 
     @property
     def weight(self) -> float:
-        return 1.0 / len(self.y) if self.reduction == "mean" else 1.0
+        if self.reduction == "sum":
+            return 1.0
+        return 1.0 / (len(self.y) if self.counts is None else self.counts.sum())
 
     @property
     def weights(self) -> np.ndarray:

@@ -32,7 +32,7 @@ from .layered._descent import descend_layers
 from .layered._problem import ArrayData
 from .layered._several import data_of, kept, pair_of, stored
 from .layered._two_layers import AsLayers, as_layers
-from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets
+from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets, core_weights
 from .networks import Network
 from .networks._bias import knowing_bias
 
@@ -231,8 +231,8 @@ def descend(
     loss : {"logistic", "exponential", "squared"}, optional
         As for `reluflow.integrate`; several outputs take "squared" and "cross_entropy".
     reduction : {"sum", "mean"}, optional
-        Whether the losses of the samples are added or averaged. A minibatch stands for all samples: its sum counts n/b
-        times, so that time means the same with and without minibatches.
+        Whether the losses of the samples are added or averaged, each as often as it counts. A minibatch stands for all
+        samples: its sum counts n/b times, so that time means the same with and without minibatches.
     weight_decay : float, optional
         γ >= 0: the descent is that of L(θ) + γ/2 |θ|².
     save_every : int, optional
@@ -343,7 +343,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["seed"],
         settings["save_every"] or 0,
         None,
-        data.weights,
+        core_weights(data, settings["reduction"]),
         settings["weight_decay"],
     )
 

@@ -350,13 +350,13 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
 def _counted(
     inputs: FloatArray, targets: npt.NDArray[Any], sample_weight: npt.ArrayLike | None
 ) -> tuple[FloatArray, npt.NDArray[Any], FloatArray | None]:
-    """Return the samples of some weight, and their weights, of mean 1; None where these are equal."""
+    """Return the samples of some weight, and their weights, of which the largest is 1; None where these are equal."""
     if sample_weight is None:
         return inputs, targets, None
     weights = weights_of_samples(sample_weight, "sample_weight", len(inputs))
     used = weights > 0
     weights = weights[used] / weights.max()
-    return inputs[used], targets[used], None if (weights == 1.0).all() else weights / weights.mean()
+    return inputs[used], targets[used], None if (weights == 1.0).all() else weights
 
 
 def _mean_and_scale(y: FloatArray, weights: FloatArray | None) -> tuple[float, float]:

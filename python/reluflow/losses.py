@@ -128,25 +128,37 @@ def shares(q: npt.ArrayLike, loss: str, counts: FloatArray | None = None) -> Flo
 
 
 def early_duals(data: Dataset, loss: str, reduction: str) -> FloatArray:
-    """Return λ_i at f = 0, divided by n for the mean: what drives a network at zero, shape (n,).
+    """Return λ_i at f = 0, divided as the mean is: what drives a network at zero, shape (n,).
 
     It is y/2 for the logistic loss ([WP] prints y/4), y for the exponential and the squared one.
     """
     check_targets(data, check_loss(loss))
-    return np.asarray(reduction_factor(reduction, data.n) * duals(data, np.zeros(data.n), loss))
+    return np.asarray(reduction_factor(reduction, data.total) * duals(data, np.zeros(data.n), loss))
 
 
-def reduction_factor(reduction: str, n: int) -> float:
-    """Return the factor of every sample's loss: 1 for the sum, 1/n for the mean."""
-    return 1.0 / n if check_reduction(reduction) == "mean" else 1.0
+def reduction_factor(reduction: str, total: float) -> float:
+    """Return the factor of every sample's loss: 1 for the sum, 1/total for the mean of samples that count `total`."""
+    return 1.0 / total if check_reduction(reduction) == "mean" else 1.0
 
 
-def loss_to_reach(loss: float | None, mean_loss: float | None, n: int, reduction: str) -> tuple[float | None, bool]:
+def core_weights(data: Dataset, reduction: str) -> FloatArray | None:
+    """Return what samples count for the core of two layers, which divides a mean by their number; None for one each.
+
+    Beside their mean they add up to that number, so that the mean is the one that divides by their sum.
+    """
+    if data.weights is None or check_reduction(reduction) == "sum":
+        return data.weights
+    return np.asarray(data.weights / (data.total / data.n))
+
+
+def loss_to_reach(
+    loss: float | None, mean_loss: float | None, total: float, reduction: str
+) -> tuple[float | None, bool]:
     """Return the logarithm of the loss that ends a run, in its reduction, and whether it is that of the mean loss.
 
     The larger of the two is reached first. None if no loss ends the run.
     """
-    count = n if reduction == "sum" else 1
+    count = total if reduction == "sum" else 1.0
     if mean_loss is not None and (loss is None or mean_loss * count > loss):
         return math.log(mean_loss) + math.log(count), True
     return (None if loss is None else math.log(loss)), False

@@ -136,7 +136,7 @@ def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, 
             loss = float(np.exp(last.log_loss_sum[0]))
         if solution.data.has_labels:
             margin = float(last.normalised_margins[0, solution.data.counts > 0].min())
-    return end / n_steps, n_steps, seconds, error, loss, loss / solution.data.n, margin, run.status
+    return end / n_steps, n_steps, seconds, error, loss, loss / solution.data.total, margin, run.status
 
 
 def relative_error(net: Network, reference: Network) -> float:

@@ -118,7 +118,7 @@ class States(ReadOnly):
     @property
     def log_loss(self) -> FloatArray:
         """Log of the loss of the run, with its reduction, shape (k,)."""
-        return np.asarray(self.log_loss_sum + np.log(reduction_factor(self.reduction, self.data.n)))
+        return np.asarray(self.log_loss_sum + np.log(reduction_factor(self.reduction, self.data.total)))
 
     @cached_property
     def sizes(self) -> FloatArray:

@@ -111,7 +111,8 @@ def summarise(
     table = series(both)
     last = table.iloc[-1]
     log_sum = float(both.log_loss_sum[-1])
-    log_own = log_sum - (float(np.log(solution.data.n)) if solution.reduction == "mean" else 0.0)
+    log_total = float(np.log(solution.data.total))
+    log_own = log_sum - (log_total if solution.reduction == "mean" else 0.0)
     counts = solution.events.counts()
     return Summary(
         status=solution.status,
@@ -119,7 +120,7 @@ def summarise(
         t=float(last["t"]),
         log_t=float(last["log_t"]),
         loss=_exp(log_sum),
-        mean_loss=_exp(log_sum - float(np.log(solution.data.n))),
+        mean_loss=_exp(log_sum - log_total),
         log_loss=log_sum,
         weight_decay=solution.settings.weight_decay,
         objective=_exp(log_own) + 0.5 * solution.settings.weight_decay * float(last["norm"]) ** 2,

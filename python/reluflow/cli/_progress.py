@@ -19,8 +19,8 @@ _SMALLEST = -300
 class ProgressLine:
     """One line that follows a run while it lives, and goes away after it; silent where no person is watching."""
 
-    def __init__(self, console: Console, n_samples: int, reduction: str, *, quiet: bool) -> None:
-        self._shift = 0.0 if reduction == "mean" else math.log(n_samples)
+    def __init__(self, console: Console, total: float, reduction: str, *, quiet: bool) -> None:
+        self._shift = 0.0 if reduction == "mean" else math.log(total)
         self._live: Live | None = None
         if not quiet and console.is_terminal:
             self._live = Live(Text("starting"), console=console, transient=True, refresh_per_second=_REFRESH)

@@ -38,7 +38,7 @@ def execute(path: Path, *, until: float | None, digits: str, out: Path | None, q
     if isinstance(solution, TwoLayerSolution):
         raise invalid("RUN", "hold a run of one output with both layers trained", f"another in {str(path)!r}")
     with Signals() as signals:
-        with ProgressLine(console, solution.data.n, solution.reduction, quiet=quiet) as line:
+        with ProgressLine(console, solution.data.total, solution.reduction, quiet=quiet) as line:
 
             def follow(t: float, steps: int, events: int) -> bool:
                 line.say(f"t = {t:.3e}   {events:,} of {len(solution.events):,} events   {steps:,} steps")

@@ -39,7 +39,7 @@ def execute(request: RunRequest, console: Console) -> int:
 
 def _execute(request: RunRequest, console: Console, signals: Signals) -> None:
     _prepare(request)
-    with ProgressLine(console, request.data.n, request.settings["reduction"], quiet=request.quiet) as line:
+    with ProgressLine(console, request.data.total, request.settings["reduction"], quiet=request.quiet) as line:
         solution = _integrate(request, line, signals)
         found = analysis.summarise(solution)
         if request.out is not None:

@@ -136,7 +136,7 @@ def _integrate(
     rules = ("loss", "reduction", "weight_decay", "rtol", "on_branch", "max_events")
     settings = {name: options[name] for name in rules}
     until = Stop.parse(options["until"])
-    with ProgressLine(console, data.n, options["reduction"], quiet=options["quiet"]) as line:
+    with ProgressLine(console, data.total, options["reduction"], quiet=options["quiet"]) as line:
 
         def follow(report: Progress) -> None:
             line.follow(report)

@@ -42,7 +42,7 @@ def certify_fit(
         raise invalid("solution", f"have {data.d} inputs, as the data have", f"{net.dim}")
     used = data.counts > 0
     X, y = data.X[used], data.y[used]
-    counts = data.counts[used] * reduction_factor(check_reduction(reduction), data.n)
+    counts = data.counts[used] * reduction_factor(check_reduction(reduction), data.total)
     nearest = nearest_outputs(X, y, counts)
     f = outputs_beside(X, net, nearest.outputs)
     errors = f - y

@@ -87,7 +87,7 @@ def certify_outputs(
     """
     net, training = _asked(solution, asked)
     pair = pair_of(data, net, training["loss"])
-    factor = reduction_factor(training["reduction"], len(pair.X))
+    factor = reduction_factor(training["reduction"], pair.total)
     if not training["weight_decay"]:
         return _without_decay(net, pair, training["loss"], factor, tolerances, max_seconds)
     objective, at_zero = _objective(net, pair, training["loss"], training["weight_decay"] / factor)

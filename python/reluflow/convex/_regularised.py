@@ -43,7 +43,8 @@ def regularised(
         γ > 0, as in `reluflow.integrate`.
     loss : {"logistic", "exponential", "squared"}, optional
     reduction : {"sum", "mean"}, optional
-        Whether L is the sum over the samples or their mean: γ with the mean is nγ with the sum.
+        Whether L is the sum over the samples or their mean: γ with the mean is nγ with the sum, where weighted samples
+        are as many as their weights add up to.
     leak : float, optional
         Slope α of φ on the negative side.
     gap_tol : float, optional
@@ -105,7 +106,7 @@ class Setup:
         used = data.counts > 0
         X = data.X[used]
         basis = row_space(X)
-        counts = data.counts[used] * reduction_factor(how, data.n)
+        counts = data.counts[used] * reduction_factor(how, data.total)
         R = np.ascontiguousarray(X @ basis)
         objective = Objective(R, data.y[used], counts, name, leak_value(leak), decay)
         return cls(data, objective, basis, used, decay, name, how)

@@ -39,7 +39,8 @@ class Dataset:
         Labels, +1 or -1 (one class alone is allowed), real targets, or class numbers. Integers and truth values count
         as numbers; one-hot rows (n, K) are targets of the squared loss, and classes for cross-entropy.
     weights : array_like, shape (n,), optional
-        What each sample counts in the loss, not negative and not all zero; one each by default.
+        What each sample counts in the loss, not negative and not all zero; one each by default. A whole number is as
+        many repeats: a mean divides by the sum.
     name : str, optional
         What to call the data in tables and figures.
     feature_names : sequence of str, optional
@@ -57,6 +58,8 @@ class Dataset:
     feature_names : tuple of str, or None
     n, d, n_targets : int
         Number of samples, of inputs, a bias among them, and of targets a sample.
+    total : float
+        What all samples count together, by which a mean divides: the sum of the weights, n without weights.
     rank : int
         Numerical rank of X, see `rank_tol`.
 
@@ -175,6 +178,11 @@ class Dataset:
         counts = np.ones(self.n) if self.weights is None else self.weights
         freeze(counts)
         return counts
+
+    @property
+    def total(self) -> float:
+        """What all samples count together, by which a mean divides: the sum of the weights, `n` without weights."""
+        return total_of(self.weights, self.n)
 
     @cached_property
     def rank(self) -> int:
@@ -324,6 +332,11 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
     if not weights.any():
         raise invalid(name, "be positive for at least one sample", "zeros only")
     return weights
+
+
+def total_of(weights: FloatArray | None, n: int) -> float:
+    """Return what n samples count together, by which a mean divides: n without weights."""
+    return float(n if weights is None else weights.sum())
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

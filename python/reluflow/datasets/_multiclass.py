@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._digest import content_digest, hash_of
 from .._validation import FloatArray, IntArray, freeze, invalid, real_array
 from ._bias import about_columns, bare_inputs, bias_value, check_no_bias
-from ._dataset import Dataset, column_names
+from ._dataset import Dataset, column_names, total_of
 from ._labels import numbered
 
 
@@ -50,6 +50,8 @@ class MultiClassDataset:
     Y : ndarray, shape (n, K)
         +1 where the sample has the class of the column, else -1.
     weights : ndarray, shape (n,), float64, read-only, or None
+    total : float
+        What all samples count together, by which a mean divides: the sum of the weights, n without weights.
     n, d, K, rank : int
         Number of samples, of inputs, of classes; numerical rank of X.
 
@@ -143,6 +145,11 @@ class MultiClassDataset:
         """What each sample counts in the loss, shape (n,): `weights`, or ones."""
         inputs: Dataset = self._inputs  # type: ignore[attr-defined]
         return inputs.counts
+
+    @property
+    def total(self) -> float:
+        """What all samples count together, by which a mean divides: the sum of the weights, `n` without weights."""
+        return total_of(self.weights, self.n)
 
     @property
     def Y(self) -> FloatArray:

@@ -18,7 +18,7 @@ from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, r
 from ..flow import EventTable, Stop, TwoLayerSolution, integrate
 from ..kinks._boundaries import acts, boundaries, off, slopes, span
 from ..layered._several import Pair, pair_of
-from ..losses import check_reduction
+from ..losses import check_reduction, reduction_factor
 from ..networks import Network
 
 # A neuron starts with this size and ends with that: its outputs, the square, are nothing beside λ, and 160 e-foldings
@@ -135,8 +135,7 @@ def heads_of(outputs: npt.ArrayLike, m: int) -> FloatArray:
 def _duals(pair: Pair, loss: str, K: int, reduction: str) -> FloatArray:
     targets = pair.targets if loss == "squared" else np.eye(K)[pair.targets] - 1.0 / K
     counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
-    factor = 1.0 if reduction == "sum" else 1.0 / len(pair.X)
-    return np.asarray(factor * counts[:, None] * targets)
+    return np.asarray(reduction_factor(reduction, pair.total) * counts[:, None] * targets)
 
 
 @dataclass(frozen=True)

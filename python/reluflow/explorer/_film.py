@@ -202,7 +202,7 @@ class Film:
     def log10_loss(self) -> FloatArray:
         """log10 of the loss of the run at each time, shape (k,)."""
         totals = np.array([self._log_total(frame) for frame in range(len(self))])
-        return np.asarray((totals + np.log(reduction_factor(self.reduction, len(self.X)))) / np.log(10.0))
+        return np.asarray((totals + np.log(reduction_factor(self.reduction, float(self.counts.sum())))) / np.log(10.0))
 
     def _log_total(self, frame: int) -> float:
         if is_of_margins(self.loss):

@@ -14,7 +14,7 @@ from .. import _core
 from .._validation import FloatArray, instance, integer, invalid, not_negative, one_of, real_array
 from ..datasets import Dataset
 from ..layered._integrate import DEFAULT_RTOL, POLICIES, checked_rtol
-from ..losses import check_loss, check_reduction, reduction_factor
+from ..losses import check_loss, check_reduction, core_weights, reduction_factor
 from ..networks import Network
 from ..networks._bias import knowing_bias
 from ..networks._parts import one_output
@@ -122,8 +122,8 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "atol": settings.atol,
         "until_time": until.time,
         "until_log_time": until.log_time,
-        "until_log_loss": until.log_loss(data.n, settings.reduction),
-        "until_mean": until.ends_on_mean(data.n, settings.reduction),
+        "until_log_loss": until.log_loss(data.total, settings.reduction),
+        "until_mean": until.ends_on_mean(data.total, settings.reduction),
         "until_direction": until.direction,
         "until_log_norm": until.log_norm,
         "until_events": until.events,
@@ -134,7 +134,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "save_at_log": settings.save_at_log,
         "save_at_log_norm": settings.save_at_log_norm,
         "pattern": net.pattern,
-        "weights": data.weights,
+        "weights": core_weights(data, settings.reduction),
         "weight_decay": settings.weight_decay,
     }
     if math.isfinite(settings.start_time):
@@ -182,7 +182,7 @@ def is_at_rest(data: Dataset, net: object, settings: Settings) -> bool:
     if not isinstance(net, Solution) or "rest_log_t" not in net._raw["stats"] or net.loss != settings.loss:
         return False
     decay, of_other = (
-        used.weight_decay / reduction_factor(used.reduction, data.n) for used in (net.settings, settings)
+        used.weight_decay / reduction_factor(used.reduction, data.total) for used in (net.settings, settings)
     )
     mine = net.data
     same = mine is data or all(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..datasets import Dataset
+from ..losses import core_weights
 from ..networks import Network
 from ._arguments import core_options
 from ._outcome import solution_of
@@ -71,7 +72,7 @@ class Batch:
         jobs = [_job(launch, place[id(launch.data)], extra) for launch in launches]
         first = launches[0].settings
         self._core = _core.Batch(
-            [(data.X, data.y, data.weights) for data in datasets.values()],
+            [(data.X, data.y, core_weights(data, first.reduction)) for data in datasets.values()],
             jobs,
             first.loss,
             first.reduction,

@@ -18,7 +18,7 @@ from .._validation import FloatArray
 from ..limits._core import find_core
 from ..limits._holding import holding
 from ..limits._state import State
-from ..losses import is_of_margins, log_weights, loss_arguments, reduction_factor
+from ..losses import core_weights, is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
 from ._beyond import Beyond, with_last_state
 from ._solution import Solution
@@ -120,7 +120,7 @@ class BesideRest:
         rests = lam > 0
         margins = leg.data.y * state.net(leg.data.X)
         offsets = np.where(rests, margins, np.where(rested, 0.0, leg._raw["held"]["offsets"]))
-        at_zero = leg.data.counts * np.exp(log_weights(np.zeros(leg.data.n), leg.loss))
+        at_zero = _counts(leg) * np.exp(log_weights(np.zeros(leg.data.n), leg.loss))
         self._scales = np.divide(lam, at_zero, out=np.zeros(leg.data.n), where=rests)
         self._most_share = _OF_SMALLEST * float(lam[rests].min())
         self._share = min(_SHARE, self._most_share)
@@ -196,7 +196,7 @@ class BesideRest:
         leg = self._leg
         q = leg.data.y * self._held_net()(leg.data.X) - leg._raw["held"]["offsets"]
         with np.errstate(divide="ignore"):
-            log_p = log_weights(q, leg.loss) + np.log(leg.data.counts)
+            log_p = log_weights(q, leg.loss) + np.log(_counts(leg))
             at_rest = log_p + np.log(self._scales)
         tails = np.where(self._scales > 0, -np.inf, log_p)
         return np.where(self._scales > 0, np.exp(at_rest), self._share * softmax(tails))
@@ -221,16 +221,22 @@ class BesideRest:
         return math.log(self._leg.final.norm) if self._beyond is None else self._beyond.log_norm
 
 
+def _counts(run: Solution) -> FloatArray:
+    """Return what samples count for the core, whose weights the scales of those at rest multiply."""
+    weights = core_weights(run.data, run.settings.reduction)
+    return run.data.counts if weights is None else weights
+
+
 def _log_weights(run: Solution) -> FloatArray:
     q = loss_arguments(run.data, run.final(run.data.X), run.loss)
     with np.errstate(divide="ignore"):  # samples that do not count
-        return np.asarray(log_weights(q, run.loss) + np.log(run.data.counts))
+        return np.asarray(log_weights(q, run.loss) + np.log(_counts(run)))
 
 
 def _at_rest(run: Solution) -> npt.NDArray[np.bool_] | None:
     """Find the samples whose weights times t are far above those of all others; None where no gap says which."""
     log_p = _log_weights(run)
-    log_t = run.log_t_end + math.log(reduction_factor(run.settings.reduction, run.data.n))
+    log_t = run.log_t_end + math.log(reduction_factor(run.settings.reduction, float(_counts(run).sum())))
     counted = np.sort(log_p[np.isfinite(log_p)])[::-1]
     gaps = -np.diff(np.maximum(counted + log_t, _FALLEN))
     wide = np.flatnonzero(gaps >= _APART)

@@ -15,6 +15,7 @@ import numpy as np
 from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid
 from ..datasets import Dataset
+from ..losses import core_weights
 from ._events import EventTable
 from ._scale import hold
 from ._settings import Settings
@@ -135,7 +136,11 @@ class Dense:
             **start,
         }
         held = hold(np.ascontiguousarray(W), np.ascontiguousarray(a), float(self.log_t[node]))
-        options |= {"exponent": held.exponent, "weights": self.data.weights, "weight_decay": used.weight_decay}
+        options |= {
+            "exponent": held.exponent,
+            "weights": core_weights(self.data, used.reduction),
+            "weight_decay": used.weight_decay,
+        }
         raw = _core.integrate(
             self.data.X, self.data.y, held.W, held.a, self.leak, used.loss, used.reduction, options, None
         )

@@ -187,8 +187,9 @@ def integrate(
         "cross_entropy", -log softmax(f(x)) of the class; a layered network takes all four. By default that of the
         solution that is continued, else "logistic".
     reduction : {"sum", "mean"}, optional
-        Whether the losses of the samples are added or averaged. With the mean, time runs n times slower. By default
-        as in the solution that is continued, else "sum".
+        Whether the losses of the samples are added or averaged, each as often as it counts. With the mean, time runs
+        n times slower; of weighted samples, as many times as their weights add up to. By default as in the solution
+        that is continued, else "sum".
     weight_decay : float, optional
         γ >= 0: the flow is that of L(θ) + γ/2 |θ|². `log_loss` and the loss that stops a run are those of L alone.
         By default that of the solution that is continued, else 0.

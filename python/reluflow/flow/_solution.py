@@ -121,7 +121,7 @@ class Solution:
         """
         final, raw, end = self.final, self._raw, "final"
         if self.settings.weight_decay:
-            decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.n)
+            decay = self.settings.weight_decay / reduction_factor(self.settings.reduction, self.data.total)
             return limit_of(self.data, final, self.loss, decay)
         if "beyond_W" in raw:
             final, end = final._with(raw["beyond_W"], raw["beyond_a"], raw["beyond_pattern"]), "beyond"

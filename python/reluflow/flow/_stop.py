@@ -32,7 +32,7 @@ class Stop:
         The loss falls to this value, above 0; the loss is the one that is minimised, a sum or a mean as ``reduction``
         says.
     mean_loss : float, optional
-        The loss divided by the number of samples falls to this value, whatever ``reduction`` is.
+        The mean loss of the samples, each as often as it counts, falls to this value, whatever ``reduction`` is.
     direction : float, optional
         The estimated remaining turn of θ/|θ| falls to this angle in radians, in (0, 1).
     log_norm : float, optional
@@ -134,13 +134,13 @@ class Stop:
         """Only the criteria that are set."""
         return f"Stop({self})"
 
-    def log_loss(self, n: int, reduction: str) -> float | None:
+    def log_loss(self, total: float, reduction: str) -> float | None:
         """Logarithm of the loss to reach, with the reduction of the run; None if no loss ends it."""
-        return loss_to_reach(self.loss, self.mean_loss, n, reduction)[0]
+        return loss_to_reach(self.loss, self.mean_loss, total, reduction)[0]
 
-    def ends_on_mean(self, n: int, reduction: str) -> bool:
+    def ends_on_mean(self, total: float, reduction: str) -> bool:
         """Tell whether the loss that ends the run is that of `mean_loss`."""
-        return loss_to_reach(self.loss, self.mean_loss, n, reduction)[1]
+        return loss_to_reach(self.loss, self.mean_loss, total, reduction)[1]
 
     def log_end(self) -> float:
         """Logarithm of the last time that can be reached; infinity without a time criterion."""

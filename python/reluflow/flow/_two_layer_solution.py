@@ -192,7 +192,7 @@ class TwoLayerSolution:
         if reader.train != "both" or reader.rates[0] != reader.rates[1]:
             raise invalid("limit", "be asked of a run that trains both layers at one rate", "one of another flow")
         pair = pair_of(self.data, final, self.loss)
-        decay = self.settings.get("weight_decay", 0.0) / reduction_factor(self.reduction, len(pair.X))
+        decay = self.settings.get("weight_decay", 0.0) / reduction_factor(self.reduction, pair.total)
         if final.n_outputs == 1:
             return limit_of(self.data, final, self.loss, decay)
         counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts

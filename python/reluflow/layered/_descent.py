@@ -12,6 +12,7 @@ import numpy as np
 
 from .._files import read_archive, write_archive
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
+from ..datasets._dataset import total_of
 from ..losses import reduction_factor
 from ._gradient import Backward, duals, log_loss
 from ._network import DeepNetwork
@@ -124,7 +125,7 @@ def descend_layers(
     X = inputs_of(data, net)
     targets = targets_of(data, net, settings["loss"], len(X))
     counts = counts_of(data, len(X))
-    factor = reduction_factor(settings["reduction"], len(X))
+    factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
     if settings["batch_size"] is not None and settings["batch_size"] > len(X):
         raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
     begin = perf_counter()
@@ -170,7 +171,7 @@ class _Steps:
         self.net, self.X, self.targets, self.settings = net, X, targets, settings
         self.counts = np.ones(len(X)) if counts is None else counts
         self.decay = decay
-        self.factor = reduction_factor(settings["reduction"], len(X))
+        self.factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
         self.done = 0
         self.theta: list[FloatArray] = [np.array(net.theta)]
         self.index = [0]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, integer, invalid, not_negative, one_of, real, real_array
+from ..datasets._dataset import total_of
 from ..losses import check_reduction, loss_to_reach, reduction_factor
 from ._model import Problem
 from ._network import DeepNetwork
@@ -42,8 +43,10 @@ class Layered:
     on_branch: str = "inactive"
     max_events: int | None = None
 
-    def settings(self, start: float, n: int, start_log: float = -math.inf) -> dict[str, Any]:
+    def settings(self, start: float, total: float, start_log: float = -math.inf) -> dict[str, Any]:
         """Return everything checked, as the core and a file take it; the run begins at `start`, log t = `start_log`.
+
+        The samples count `total`.
 
         Raises
         ------
@@ -56,7 +59,7 @@ class Layered:
             "weight_decay": self._decay(),
             "rtol": DEFAULT_RTOL if self.rtol is None else checked_rtol(self.rtol),
             "on_branch": one_of(self.on_branch, "on_branch", POLICIES),
-            **_criteria(self.criteria, self.reduction, n),
+            **_criteria(self.criteria, self.reduction, total),
         }
         if self.max_events is not None:
             settings["max_events"] = integer(self.max_events, "max_events")
@@ -89,12 +92,12 @@ def checked_rtol(rtol: object) -> float:
     return number
 
 
-def _criteria(given: dict[str, float | int], reduction: str, n: int) -> dict[str, Any]:
+def _criteria(given: dict[str, float | int], reduction: str, total: float) -> dict[str, Any]:
     other = [name for name in given if name not in CRITERIA]
     if other:
         raise invalid("until", "name criteria of layered networks: " + ", ".join(CRITERIA), repr(other[0]))
     stops: dict[str, Any] = {name: given[name] for name in CRITERIA if name in given and "loss" not in name}
-    log_loss, _ = loss_to_reach(given.get("loss"), given.get("mean_loss"), n, reduction)
+    log_loss, _ = loss_to_reach(given.get("loss"), given.get("mean_loss"), total, reduction)
     return stops if log_loss is None else {**stops, "log_loss": log_loss}
 
 
@@ -140,7 +143,7 @@ def integrate_layers(
     """
     problem, settings, origin = check_start(data, net, asked)
     model = problem.new_model(origin)
-    options = {**core_options(settings, asked, len(problem.X)), "hook_period": period}
+    options = {**core_options(settings, asked, total_of(problem.counts, len(problem.X))), "hook_period": period}
     if isinstance(net, DeepSolution):
         options |= {"start_time": net.t_end} if math.isfinite(net.t_end) else {"start_log_time": net.log_t_end}
     raw = model.run(origin, options, hook)
@@ -148,12 +151,12 @@ def integrate_layers(
     return DeepSolution(problem, problem.net, settings, raw)
 
 
-def core_options(settings: dict[str, Any], asked: Layered, n: int) -> dict[str, Any]:
+def core_options(settings: dict[str, Any], asked: Layered, total: float) -> dict[str, Any]:
     """Return what the core wants to know of a run, by its names."""
     options = {name: settings.get(name) for name in ("rtol", "on_branch", "max_events")}
     options |= {f"until_{name}": settings[name] for name in (*CRITERIA, "log_loss") if name in settings}
     given = asked.criteria
-    options["until_mean"] = loss_to_reach(given.get("loss"), given.get("mean_loss"), n, asked.reduction)[1]
+    options["until_mean"] = loss_to_reach(given.get("loss"), given.get("mean_loss"), total, asked.reduction)[1]
     if "save_at" in settings:
         options["save_at_log" if settings["save_in_log"] else "save_at"] = settings["save_at"]
     return options
@@ -170,11 +173,12 @@ def check_start(data: object, net: DeepNetwork | DeepSolution, asked: Layered) -
     start = net.final if isinstance(net, DeepSolution) else net
     X = inputs_of(data, start)
     targets = targets_of(data, start, asked.loss, len(X))
-    factor = reduction_factor(asked.reduction, len(X))
+    counts = counts_of(data, len(X))
+    total = total_of(counts, len(X))
+    factor = reduction_factor(asked.reduction, total)
     t, log_t = (net.t_end, net.log_t_end) if isinstance(net, DeepSolution) else (0.0, -math.inf)
-    settings = asked.settings(t, len(X), log_t)
-    parts = counts_of(data, len(X)), asked.decay_of(start.n_parameters)
-    problem = Problem(data, start, X, targets, asked.loss, factor, *parts)
+    settings = asked.settings(t, total, log_t)
+    problem = Problem(data, start, X, targets, asked.loss, factor, counts, asked.decay_of(start.n_parameters))
     return problem, settings, _origin(net, problem)
 
 

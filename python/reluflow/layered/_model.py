@@ -27,7 +27,7 @@ class Problem:
     targets : ndarray, shape (n, K)
     loss : str
     factor : float
-        1 for a sum, 1/n for a mean.
+        1 for a sum, 1 over the sum of the counts for a mean.
     counts : ndarray, shape (n,), or None
         What each sample counts in the loss; None for one each.
     decay : ndarray, shape (P,), or None

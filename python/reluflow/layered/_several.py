@@ -11,7 +11,7 @@ from .._validation import REAL_KINDS, FloatArray, IntArray, invalid, is_table, r
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._arrays import name_of_targets, one_target_of
 from ..datasets._bias import stored_columns
-from ..datasets._dataset import weights_of_samples
+from ..datasets._dataset import total_of, weights_of_samples
 from ..losses import check_loss, check_targets
 from ..networks import Network
 from ..networks._bias import knowing_bias
@@ -30,6 +30,11 @@ class Pair(NamedTuple):
     targets: FloatArray | IntArray
     net: Network
     counts: FloatArray | None = None
+
+    @property
+    def total(self) -> float:
+        """What all samples count together, by which a mean divides."""
+        return total_of(self.counts, len(self.X))
 
     @property
     def data(self) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ class Flow:
     @property
     def factor(self) -> float:
         """What the sum of the losses is multiplied by."""
-        return reduction_factor(self.reduction, self.data.n)
+        return reduction_factor(self.reduction, self.data.total)
 
     def duals_along(self, run: Solution, times: FloatArray) -> FloatArray:
         """Return λ at some times of a run, in the reduction of the flow; zero where the error is rounding."""

@@ -141,7 +141,7 @@ def _to_log_time(
     Returns the neurons there, which of them only growing samples pull, and the samples at rest. These are `core` at the
     first saddle at infinity; at later ones, where the limit of log t -> infinity is never seen, they may be others.
     """
-    factor = reduction_factor(run.reduction, data.n)
+    factor = reduction_factor(run.reduction, data.total)
     for _ in range(_MOST_CORES):
         inert = ~end.grown & (rest(data, end, factor * core.duals).status == "rest")
         with_inert = late(_beside(data, end, inert), core.rests)

@@ -73,7 +73,7 @@ class OutputFlow:
     @property
     def factor(self) -> float:
         """What the sum of the losses is multiplied by."""
-        return reduction_factor(self.reduction, len(self.problem.X))
+        return reduction_factor(self.reduction, self.pair.total)
 
     @cached_property
     def log_unit(self) -> float:
@@ -151,7 +151,7 @@ def run_of_units(
     problem = Problem(
         pair.data, layers, pair.X, targets_of(pair.data, layers, loss, len(pair.X)), loss, 1.0, pair.counts
     )
-    begin = DeepSolution(problem, layers, asked.settings(0.0, len(pair.X)), _raw(state))
+    begin = DeepSolution(problem, layers, asked.settings(0.0, pair.total), _raw(state))
     run = TwoLayerRun(
         data=pair.data if data is None else data,
         pair=pair._replace(net=net),

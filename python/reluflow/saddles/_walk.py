@@ -53,7 +53,7 @@ class Walk(Staged):
         """Go on from a saddle; `far` is the run of what has grown to its limit, where margins grow for ever."""
         data = self.flow.data
         while True:
-            still = rest(data, self.neurons, reduction_factor(self.flow.reduction, data.n) * saddle.duals)
+            still = rest(data, self.neurons, reduction_factor(self.flow.reduction, data.total) * saddle.duals)
             self.here = len(self.stages), saddle, still
             waits = still.waits(self.neurons.power)
             wait = float(waits.min(initial=np.inf))

@@ -65,12 +65,12 @@ class Summarised:
 
 
 def _of_outputs(solution: TwoLayerSolution) -> dict[str, float]:
-    log_n = float(np.log(solution.data.n))
-    total = solution.log_loss_end + (log_n if solution.reduction == "mean" else 0.0)
+    log_count = float(np.log(solution.data.total))
+    total = solution.log_loss_end + (log_count if solution.reduction == "mean" else 0.0)
     return {
         "log_t": solution.log_t_end,
         "log_loss": total,
-        "mean_loss": float(np.exp(total - log_n)),
+        "mean_loss": float(np.exp(total - log_count)),
         "norm": solution.final.norm,
         "n_events": solution.stats["n_events"],
         "n_branchings": len(solution.branchings),
