@@ -18,6 +18,8 @@ constexpr double kReleased = 1e4;
 constexpr double kSlowest = 1e-2;
 /// Polynomials tell times a little after what they are good for.
 constexpr double kBeyond = 1.5;
+/// Ends behind an event that are tried, each half as far from the time of its claim as the one before.
+constexpr int kEndsTried = 40;
 /// After so many claims it is asked whether a step may get to the next ones at all.
 constexpr std::size_t kLookedAt = 32;
 
@@ -56,14 +58,17 @@ std::vector<Ahead> Outlook<Real>::events(double longest, double budget) const {
     return ahead;
 }
 
-/// When the polynomials say that the event of the claim comes; false if not up to `longest`.
+/// When the polynomials say that the event of the claim comes; false if not up to `longest`. What has come may go back
+/// before `longest`, so that ends are tried ever closer to the time of the claim.
 template <class Real>
 bool Outlook<Real>::find_time(const Claim& claim, double longest, double& time) const {
     const std::vector<double> z = distance(claim);
     if (z.empty()) return false;
     const ScalarSeries<double> series(z);
-    if (!(series.value(longest) < 0.0)) return false;
-    time = series.root(time, longest);
+    double end = longest;
+    for (int k = 0; k < kEndsTried && !(series.value(end) < 0.0); ++k) end = time + 0.5 * (end - time);
+    if (!(series.value(end) < 0.0)) return false;
+    time = series.root(time, end);
     return true;
 }
 
@@ -105,6 +110,14 @@ bool Outlook<Real>::leaves_alone(std::size_t k) const {
     return !thrown_out && neurons_[at(claim.neuron)].held.find(boundaries.first[at(claim.sample)]) >= 0;
 }
 
+/// How fast a dual changes with its margin at most: an event changes the margins of all samples.
+template <class Real>
+double Outlook<Real>::steepest() const {
+    double slope = 0.0;
+    for (const Real& weight : series_.p[0]) slope = std::max(slope, rounded(weight));
+    return samples_.loss == LossKind::logistic ? std::min(slope, 0.25) : slope;
+}
+
 template <class Real>
 Ahead Outlook<Real>::boundary_ahead(const Claim& claim) const {
     const ProvedNeuron<Real>& neuron = neurons_[at(claim.neuron)];
@@ -125,7 +138,7 @@ Ahead Outlook<Real>::boundary_ahead(const Claim& claim) const {
     const double slower = std::min(pull, std::max(after, kSlowest * pull));
     // At a boundary that repels errors grow by the ratio of the rates, and the tube of the whole step with them.
     const double growth = std::is_same_v<Real, double> ? 1.0 : std::max(1.0, after / (pull + kTiny));
-    const double slope = samples_.loss == LossKind::logistic ? 0.25 : rounded(series_.p[0][at(claim.sample)]);
+    const double slope = steepest();
     const double kink = samples_.norm * 1.5 * samples_.norm * a * a * dual * size + size * a * a * pull;
     return {0.0, 8.0 * size * (neuron.radius * growth + kUnitOf<Real> * a) / (a * slower + kTiny),
             kink * slope * samples_.share, 0.0};
@@ -144,7 +157,7 @@ Ahead Outlook<Real>::release_ahead(const Claim& claim) const {
     };
     double moved = 0.0;
     for (const ProvedNeuron<Real>& neuron : neurons_) moved += neuron.radius * (magnitude(neuron.a) + kTiny);
-    const double slope = samples_.loss == LossKind::logistic ? 0.25 : rounded(series_.p[0][at(claim.sample)]);
+    const double slope = steepest();
     // Of the sum over the others, and of the sample's own dual.
     const double gain = samples_.norm * neurons_[j].held.inverse() + 1.0;
     const double error = 4.0 * slope * samples_.share * samples_.norm * gain * moved;

@@ -34,6 +34,7 @@ class Outlook {
 
   private:
     bool leaves_alone(std::size_t k) const;
+    double steepest() const;
     Ahead boundary_ahead(const Claim& claim) const;
     Ahead release_ahead(const Claim& claim) const;
     bool find_time(const Claim& claim, double longest, double& time) const;

@@ -32,6 +32,9 @@ constexpr int kTrials = 60;
 /// How often, and how much, windows are taken to be wider than guessed before a step is shortened.
 constexpr int kWidened = 6;
 constexpr double kWider = 4.0;
+/// How often, and to what part of its length, the way of a step behind a slow event is shortened.
+constexpr int kSooner = 5;
+constexpr double kCloser = 0.25;
 /// A claim is overdue when its time has passed by this part of it, which no useful guess is wrong by.
 constexpr double kOverdue = 0.01;
 
@@ -178,9 +181,11 @@ Failure Prover<Real>::step() {
     // Ends are doubles: where steps end soon after an event this is how soon they can.
     const double grain = std::is_same_v<Real, double> ? 0.0 : 2.0 * kUnit * (t_ + natural);
     double length = natural;
+    double end = end_between(ahead, length, settings_.kink_budget, grain);
+    int sooner = 0;
     Failure failure;
     for (int trial = 0; trial < kTrials; ++trial) {
-        const double exact = exact_length(end_between(ahead, length, settings_.kink_budget, grain));
+        const double exact = exact_length(end);
         if (!(exact > 0.0)) break;
         failure = attempt(exact);
         if (!failure) {
@@ -188,12 +193,19 @@ Failure Prover<Real>::step() {
             last_ = natural;
             return {};
         }
-        if (failure.reason == Reason::order_in_neuron && trial < kWidened) {
-            // A window is wider than was guessed: the step is to end further away from it.
-            for (Ahead& event : ahead) event.window *= kWider;
+        const bool slow = failure.reason == Reason::release_slope || failure.reason == Reason::not_transversal;
+        if (slow && sooner++ < kSooner) {
+            // The rate at an event is to exceed its error, which grows with what others miss behind the event: a step
+            // that ends sooner after it misses less. One that ends before it may be too close to it for the next.
+            end = failure.time + kCloser * (exact - failure.time);
             continue;
         }
-        length = std::min(length, exact) * kShorter;
+        if (failure.reason == Reason::order_in_neuron && trial < kWidened)
+            // A window is wider than was guessed: the step is to end further away from it.
+            for (Ahead& event : ahead) event.window *= kWider;
+        else
+            length = std::min(length, exact) * kShorter;
+        end = end_between(ahead, length, settings_.kink_budget, grain);
     }
     return refusal(failure ? failure : Failure{Reason::precision, -1, -1, t_});
 }
