@@ -100,6 +100,19 @@ def test_samples_of_one_boundary_are_found_without_rounding() -> None:
     assert _core.proof_boundaries(X).tolist() == first
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_a_neuron_rests_on_a_boundary_of_two_samples_from_either_side_of_the_first(order: list[int]) -> None:
+    # x and -x of one label pull it to z = 0 from both sides: the active one on the way there, no one on it. Which of
+    # them is the first one of the boundary does not matter.
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])[order], [1, 1, 1]
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network([[0.5, -0.3]], [-0.6]), until=3.0)
+    proof = rf.prove(sol)
+    assert proof, proof
+    assert [*proof.events.kind] == ["die", "die"]
+    assert proof(3.0).W[0] == pytest.approx(sol.final.W[0])
+    assert abs(proof(3.0).W[0, 0]) <= proof(3.0).radius[0]
+
+
 @pytest.mark.parametrize("kind", ["normal", "integer", "signs", "multiples"])
 def test_random_problems_are_proved_as_they_were_integrated_or_end_with_a_reason(kind: str) -> None:
     proved, shared = 0, 0

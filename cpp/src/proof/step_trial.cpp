@@ -25,7 +25,7 @@ Kind turned(Kind kind, double direction) {
     return !crosses ? kind : direction > 0.0 ? Kind::cross_up : Kind::cross_down;
 }
 
-/// The side it goes to; of a slide the walk knows it.
+/// The side it goes to; of a slide, or of coming to rest, the walk knows it.
 double direction_of(Kind kind) {
     return kind == Kind::cross_up || kind == Kind::leave_up ? 1.0 : -1.0;
 }
@@ -200,7 +200,7 @@ Failure TrialMaker<Real>::follow(const ProvedNeuron<Real>& neuron, const std::ve
         if (!complete || !fits(event, walk.signs, trial.pieces.back()))
             return {Reason::event_not_excluded, event.neuron, event.sample, t + rounded(local)};
         event.time = trial.pieces.back().start + local;
-        if (event.kind == Kind::slide) event.direction = -walk.signs[at(event.sample)];
+        if (event.kind == Kind::slide || event.kind == Kind::die) event.direction = -walk.signs[at(event.sample)];
         if (Failure failure = pass(walk, event, local, trial)) return failure;
         next += event.claims;
     }
