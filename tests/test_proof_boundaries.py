@@ -113,6 +113,33 @@ def test_a_neuron_rests_on_a_boundary_of_two_samples_from_either_side_of_the_fir
     assert abs(proof(3.0).W[0, 0]) <= proof(3.0).radius[0]
 
 
+def one_boundary(ratio: float, label: int, flip: bool) -> tuple[list[float], rf.proof.Proof]:
+    """Start on the boundary of x and `ratio` x, labels 1 and `label`; the rates of z_0 on both sides, and the proof."""
+    X, y = np.array([[1.0, -1.0], [-ratio, ratio], [1.0, 1.0]]), np.array([1, label, 1])
+    X[:2], y[:2] = (X[1::-1], y[1::-1]) if flip else (X[:2], y[:2])
+    w, a = np.array([-1.0, -1.0]), 1.5
+    # All margins are 0, so that the duals are y / 2; the third sample is inactive, and no one else pulls.
+    rates = []
+    for side in (1.0, -1.0):
+        active = X[:2] @ X[0] * side > 0.0
+        rates.append(float(a * X[0] @ (0.5 * (y[:2] * active) @ X[:2])))
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network([w], [a]), until=0.1)
+    return rates, rf.prove(sol)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5, 3.0])
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_start_on_one_boundary_is_proved_if_both_sides_send_the_neuron_one_way(ratio: float, flip: bool) -> None:
+    # One sample of opposite labels attracts and one repels; x and -x with duals of one size change nothing together.
+    rates, proof = one_boundary(ratio, -1, flip)
+    assert rates[0] * rates[1] > 0.0
+    assert proof, proof
+    # Of one label both repel: the sides send it apart, and there are two ways to go on.
+    rates, proof = one_boundary(ratio, 1, flip)
+    assert rates[0] > 0.0 > rates[1]
+    assert (proof.status, proof.proved_until) == ("not_proved", 0.0)
+
+
 @pytest.mark.parametrize("kind", ["normal", "integer", "signs", "multiples"])
 def test_random_problems_are_proved_as_they_were_integrated_or_end_with_a_reason(kind: str) -> None:
     proved, shared = 0, 0

@@ -130,7 +130,7 @@ class NeuronCheck {
 
     /// What the rate of z at the start has to be above, so that there is one way to go on: what the other side takes
     /// from it. Where all boundaries that meet there attract, nothing; where several meet and one does not, more than
-    /// any rate.
+    /// any rate. The samples of one boundary change sides together, so that what they take may cancel.
     double against(const Piece<Real>& piece, Index i) const {
         const Boundaries& boundaries = samples_.boundaries;
         const auto attracts = [&](Index k) { return piece.a[0] * samples_.y[at(k)] < 0.0; };
@@ -139,10 +139,22 @@ class NeuronCheck {
         if (std::all_of(starting.begin(), starting.end(), attracts)) return 0.0;
         if (!neuron_.held.empty() || !std::all_of(starting.begin(), starting.end(), same))
             return std::numeric_limits<double>::infinity();
-        double sum = 0.0;
-        for (const Member& member : boundaries.of(i))
-            sum += maker_.largest_dual(member.sample) * samples_.size[at(member.sample)];
-        return (1.0 - samples_.leak) * (piece.a_size + error_) * samples_.size[at(i)] * sum * kUp;
+        // sign a x · (Σ sign λ x) (1 - leak) at the time 0, and how much it may be wrong by.
+        const double a = rounded(piece.a[0]);
+        const double relative = gamma(static_cast<double>(samples_.n + samples_.d + 20));
+        double taken = 0.0;
+        double error = 0.0;
+        for (const Member& member : boundaries.of(i)) {
+            const Index k = member.sample;
+            double missed = 0.0;
+            const double dual = rounded(maker_.dual_about(k, 0.0, missed)[0]);
+            const double sizes = samples_.size[at(k)] * samples_.size[at(i)];
+            taken += neuron_.signs[at(i)] * neuron_.signs[at(k)] * a * dual *
+                     dot(samples_.row(k), samples_.row(i), samples_.d);
+            error += sizes * ((std::abs(a) + error_) * (tube_.dual_error() + missed + relative * std::abs(dual)) +
+                              error_ * std::abs(dual));
+        }
+        return (1.0 - samples_.leak) * (std::max(0.0, taken) + error) * kUp + kTiny;
     }
 
     /// Whether z has left its boundary, or leaves it at `begin`, and grows at a rate above `against` until it is away
