@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 import reluflow as rf
 
@@ -32,3 +35,44 @@ def test_an_idle_sample_does_not_hide_what_its_opposite_holds(loss: Any, weights
     assert W @ X[2] == pytest.approx(0.0, abs=1e-12)
     ended = rf.integrate(data, net, until=rf.Stop(limit=True, events=100), loss=loss)
     assert ended.status in ("reached_limit", "limit_not_certified"), ended.message
+
+
+def margin_at(time: float, output: float, begin: float = 0.0) -> float:
+    """Follow q = |a| z with a² - z² = output² from `begin` on: q' = e^-q (a² + z²), and a² + z² = √(output⁴ + 4 q²)."""
+
+    def time_of(q: float) -> float:
+        return float(quad(lambda s: np.exp(s) / np.sqrt(output**4 + 4 * s * s), begin, q, points=[0.0], limit=200)[0])
+
+    return float(brentq(lambda q: time_of(q) - time, -1.0, 20.0, xtol=1e-14))
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("start", [(3.0, 30.0), (10.0, 20.0), (30.0, 30.0)])
+def test_a_neuron_crosses_between_opposite_samples_however_their_weights_compared(start: Any, rtol: float) -> None:
+    """Samples x and -x of labels 1 and -1 pull a neuron with a < 0 the same way, in turn, at its boundary alike.
+
+    So it moves as if there were one sample, from a margin of -90 and less to one that is right. Nothing acts for the
+    second sample before, and one step takes its weight from e^-90 of the other to the same: the neuron stood there as
+    if that were nothing, and a run ended with it, at every tolerance.
+    """
+    z, along = start
+    size = np.hypot(z, along)
+    net = rf.Network([start], [-size])
+    sol = rf.integrate(([[1.0, 0.0], [-1.0, 0.0]], [1, -1]), net, until=2.0, loss="exponential", rtol=rtol)
+    assert [(event.sample, event.kind) for event in sol.events] == [(0, "cross_down"), (1, "cross_up")]
+    want = margin_at(2.0, along, begin=-size * z)
+    assert sol.final.a[0] * sol.final.W[0, 0] == pytest.approx(want, abs=100 * rtol + 1e-11)
+
+
+@pytest.mark.parametrize("other", [[1.0, -1.0], [-1.0, 0.0]])
+def test_a_neuron_at_rest_between_opposite_samples_leaves_once_both_weigh(other: Any) -> None:
+    """It meets the boundary where the second neuron keeps x at a margin of -91, so that the weight of -x is not seen.
+
+    From then on it feels -x alone, like a neuron that starts there. It was taken for one that is held for ever, since
+    no two samples pull against each other on one side. It leaves where it is seen that it does, a few 10^-10 late.
+    """
+    W = np.array([[27.0, 12.5], [25.6, 15.6]])
+    net = rf.Network(W, -np.linalg.norm(W, axis=1))
+    sol = rf.integrate(([[0.0, 1.0], [0.0, -1.0], other], [1, -1, -1]), net, until=1e-4, loss="exponential")
+    assert sol.events[0].log_t < -80.0
+    assert sol.final.a[0] * sol.final.W[0, 1] == pytest.approx(margin_at(1e-4, 27.0), rel=1e-5)

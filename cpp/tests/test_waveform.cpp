@@ -261,6 +261,10 @@ void time_by_margins_is_the_integral_of_the_mass(LossKind loss) {
                 CHECK(std::abs(found - expected) <= 1e-12L + 8.0L * kEps * std::abs(expected));
                 const double back = waveform.reach(Clock(), Clock::at_log(found), 1.0);
                 CHECK(std::abs(back - u) <= 64.0 * kEps * (1.0 + std::abs(found) / speed));
+                // The sample that drives nobody outgrows the others as the mass falls, to where it counts as infinite.
+                const Real log_weight_now = log_weight(loss, m.q(0, 2)) - real_log_mass(loss, m, u);
+                const Real log_found = std::log(std::abs(waveform.signed_weight_at(2, u)));
+                CHECK(std::abs(log_found - std::min(230.0L, log_weight_now)) <= 64.0L * kEps * (1.0L + base + speed));
             }
         }
 }

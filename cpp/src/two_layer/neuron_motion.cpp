@@ -268,7 +268,7 @@ void NeuronMotion::contribution_series(int boundary, double u, double* below, do
     std::fill_n(above, order_, 0.0);
     Coefficients weight{};
     for (const int sample : data_.samples_of(boundary)) {
-        waveform_.signed_weight_series(sample, weight);
+        waveform_.signed_weight_series(sample, u, weight);
         const double coefficient = data_.coefficient(sample);
         const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
         const double at_upper = coefficient * (coefficient > 0.0 ? 1.0 : leak_);

@@ -17,18 +17,18 @@ constexpr Index kBlock = 128;
 constexpr std::size_t kFewBoundaries = 64;
 using ConstMap = Eigen::Map<const Vector>;
 
-/// Flags of the boundaries whose contribution to a gradient may pass zero, on a side, while no label changes: there two
-/// samples pull against each other. Elsewhere a neuron that nothing else drives is at an end of the interval for ever.
-std::vector<char> pulled_both_ways(const Dataset& data, bool leaks) {
+/// Flags of the boundaries that may let a neuron go that nothing else drives, by their weights alone. With a leak all
+/// their samples act on both sides, and two that pull against each other may pass zero. With ReLU those of one label
+/// hold it for ever, or never: they pull it back from the side on which they act. Of both labels two samples on one
+/// side pull against each other, and x and -x pull the same way, so that one of them lets go what the other one held
+/// alone.
+std::vector<char> may_let_go(const Dataset& data, bool leaks) {
     std::vector<char> flags(static_cast<std::size_t>(data.n_boundaries()), 0);
+    const auto kind_of = [&](int sample) { return data.signs()[sample] * (leaks ? data.orientation(sample) : 1.0); };
     for (int boundary = 0; boundary < data.n_boundaries(); ++boundary) {
-        double firsts[2] = {0.0, 0.0};  // the sign of the first pull on each side; with a leak there is one of both
-        for (const int sample : data.samples_of(boundary)) {
-            double& first = firsts[!leaks && data.orientation(sample) > 0];
-            const double pull = data.signs()[sample] * data.orientation(sample);
-            if (first == 0.0) first = pull;
-            if (pull != first) flags[boundary] = 1;
-        }
+        const double first = kind_of(data.samples_of(boundary)[0]);
+        for (const int sample : data.samples_of(boundary))
+            if (kind_of(sample) != first) flags[boundary] = 1;
     }
     return flags;
 }
@@ -55,7 +55,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       motion_(motion),
       finder_(finder),
       effect_(network.data, network.state.mode, network.spread, motion),
-      pulled_both_ways_(pulled_both_ways(network.data, network.state.parameters.leak() > 0.0)),
+      may_let_go_(may_let_go(network.data, network.state.parameters.leak() > 0.0)),
       labels_(labels(network.data)),
       slack_(neurons.count(), 0.0),
       z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
@@ -96,14 +96,14 @@ void Screening::begin(double known) {
 }
 
 /// A neuron that does not move is skipped, except at w = 0, where weights can change their signs, where samples of one
-/// boundary pull against each other or away from it (their weights may have been too small to tell), and where its
+/// boundary may let it go or pull away from it (their weights may have been too small to tell), and where its
 /// boundaries take away all that others pull.
 bool Screening::may_leave_at_rest(Index neuron) const {
     const SlidingSet& held = mode_.held(neuron);
     if (held.empty() || parameters_.a[neuron] == 0.0) return false;
     if (expansion_.series().size(neuron) == 0.0 || motion_.waveform().is_linear()) return true;
     const auto is_pulled = [this, neuron](int boundary) {
-        return pulled_both_ways_[boundary] != 0 || parameters_.a[neuron] * labels_[boundary] > 0.0;
+        return may_let_go_[boundary] != 0 || parameters_.a[neuron] * labels_[boundary] > 0.0;
     };
     if (std::ranges::any_of(held.boundaries(), is_pulled) || std::ranges::any_of(held.dependent(), is_pulled))
         return true;

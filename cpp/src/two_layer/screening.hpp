@@ -116,7 +116,7 @@ class Screening {
     NeuronMotion& motion_;
     HitFinder& finder_;
     EventEffect effect_;
-    std::vector<char> pulled_both_ways_;
+    std::vector<char> may_let_go_;
     std::vector<std::int8_t> labels_;
     double known_ = 1.0;
     double known_beside_ = kNoRoot;

@@ -287,12 +287,14 @@ void Waveform::next_errors() {
     if (k + 2 <= kMaxOrder + 1) time_[k + 2] = 0.0;
 }
 
-void Waveform::signed_weight_series(Index sample, double* c) const noexcept {
-    for (int k = 0; k <= order_; ++k) c[k] = signed_(k, sample);
+void Waveform::signed_weight_series(Index sample, double u, double* c) const noexcept {
+    const bool is_constant = u > 0.0 && has_values_alone(sample);
+    for (int k = 0; k <= order_; ++k) c[k] = is_constant ? 0.0 : signed_(k, sample);
+    if (is_constant) c[0] = signed_weight_at(sample, u);
 }
 
 double Waveform::signed_weight_at(Index sample, double u) const noexcept {
-    if (!with_others_ && drives_nobody(sample)) return signs_[sample] * idle_weight(sample, log_mass_at(u));
+    if (has_values_alone(sample)) return signs_[sample] * idle_weight(sample, log_mass_at(u));
     double value = signed_(order_, sample);
     for (int k = order_ - 1; k >= 0; --k) value = value * u + signed_(k, sample);
     return value;
@@ -368,6 +370,7 @@ bool Waveform::outruns_time() const noexcept {
 
 void Waveform::keep_time_by_margins() {
     time_by_margins_ = true;
+    if (!prescribed_) with_others_ = false;
     list_heavy();
 }
 

@@ -56,8 +56,9 @@ class Waveform {
     /// Coefficients of order k of λ_i / D (y_i p_i), and of q_i, over the samples.
     const double* signed_weights(int k) const noexcept { return signed_.row(k).data(); }
     const double* margins(int k) const noexcept { return q_.row(k).data(); }
-    /// Series of y_i p_i of one sample about the origin of the step.
-    void signed_weight_series(Index sample, double* c) const noexcept;
+    /// Series of y_i p_i of one sample about the origin of the step, to be expanded about u. Of one whose weight has
+    /// values alone, the value at u: no step goes on behind an event with it for longer than that holds.
+    void signed_weight_series(Index sample, double u, double* c) const noexcept;
     /// y_i p_i of one sample at u.
     double signed_weight_at(Index sample, double u) const noexcept;
     /// |p_i| of one sample at u. Of one that drives nobody, what it has at the end of a step in which the mass falls by
@@ -174,7 +175,8 @@ class Waveform {
     double saturated_part() const noexcept;
     /// Needs order 1. True if the mass falls by so many e-foldings in the step that time is not a polynomial.
     bool outruns_time() const noexcept;
-    /// From now on time is integrated from the margins, in the log domain. Needs all orders.
+    /// From now on time is integrated from the margins, in the log domain. Needs all orders. So are the weights of
+    /// samples that drive nobody, which grow as the mass falls: by e-foldings that their series does not show.
     void keep_time_by_margins();
     double log_time_unit() const noexcept { return log_time_unit_; }
     /// The u at which time_at(u) = target, for target in [0, time_at(end)].
@@ -195,6 +197,8 @@ class Waveform {
     double log_time_at(double u) const;
     double reach_by_margins(const Clock& start, const Clock& target, double end) const;
     void list_heavy();
+    /// Its weight is known at an instant, from the mass there, and its series is not.
+    bool has_values_alone(Index sample) const noexcept { return !with_others_ && drives_nobody(sample); }
     double least_mass() const noexcept;
 
     Objective objective_;

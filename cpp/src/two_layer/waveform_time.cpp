@@ -134,7 +134,7 @@ void Waveform::mean_signed_weights(double u, Vector& weights) const {
     for (Index i = 0; i < weights.size(); ++i) {
         const double start = signed_(0, i);
         const double end = weights[i];
-        if (!with_others_ && drives_nobody(i)) {
+        if (has_values_alone(i)) {
             const double growth = start != 0.0 && end / start > 0.0 ? std::log(end / start) : 0.0;
             weights[i] = growth != 0.0 ? start * std::expm1(growth) / growth : start;
             continue;
