@@ -64,6 +64,9 @@ inline constexpr double kRankTol = 1e-10;
 inline constexpr double kBalanceUlps = 8.0;
 /// A neuron with more events than this inside one step ends the step.
 inline constexpr int kMaxEventsPerTrack = 64;
+/// What of a neuron rests outside a span in no more than so many ulp of it is nothing: the rounding of coordinates in
+/// that span, 3 ulp in a few dimensions and 11 in a thousand (measured).
+inline constexpr double kRestingUlps = 32.0;
 /// Networks of fewer neurons, or less work n r m, run on one thread: their loops end before a second thread has woken.
 inline constexpr Index kFewestShared = 128;
 inline constexpr double kLeastSharedWork = 2e6;

@@ -17,8 +17,6 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNoFactor = 1e-7;
 /// Where the rest of a unit hides what its part that moves is off by, the part is put back to rounding.
 constexpr double kNoFactorOfPart = 1e-15;
-/// What rests in no more than so many ulp of the unit is nothing.
-constexpr double kRestingUlps = 32.0;
 /// Sweeps over all units, each of which leaves about half of what neighbours put off.
 constexpr int kMostSweeps = 8;
 /// A step that misses more of a unit does not know it any more; errors of units that count are far below.

@@ -29,8 +29,6 @@ double difference_of(double a, double moving, double whole, double resting) noex
 
 /// Rounding moves the part at rest by less than this part of the neuron, and other samples that act on it by more.
 constexpr double kStill = 1e-10;
-/// What rests in no more than so many ulp of the neuron is nothing.
-constexpr double kRestingUlps = 32.0;
 
 }  // namespace
 

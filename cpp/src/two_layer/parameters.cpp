@@ -59,6 +59,15 @@ double difference(double a, double size) {
     return std::abs(square) <= noise ? 0.0 : square;
 }
 
+/// The norm of what a neuron of this size has outside the span of the samples. Rounding of the coordinates is not kept:
+/// it would be all of a neuron in the span that decays.
+double part_at_rest(Eigen::Ref<Eigen::RowVectorXd> part, double size) {
+    const double norm = part.stableNorm();
+    if (norm > kRestingUlps * std::numeric_limits<double>::epsilon() * size) return norm;
+    part.setZero();
+    return 0.0;
+}
+
 /// A neuron smaller than the first is scaled up ("lifted"), and a lifted one larger than the second is scaled back:
 /// between them squares are doubles with all digits, and products with other neurons are far below the rounding of a
 /// margin.
@@ -85,7 +94,7 @@ Parameters::Parameters(const Dataset& data, const MatrixView& W_in, const Vector
         const Matrix coordinates = W * data.basis();
         w = coordinates.transpose();
         resting_ = W - coordinates * data.basis().transpose();
-        at_rest_ = resting_.rowwise().norm();
+        for (Index j = 0; j < a.size(); ++j) at_rest_[j] = part_at_rest(resting_.row(j), W.row(j).stableNorm());
     }
     lift_.assign(a.size(), 0);
     rescaled_.reserve(a.size());
