@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reluflow as rf
+from damage import flipped, read_or_refused
 from reluflow.proof._writing import encode
 
 
@@ -32,22 +32,6 @@ def is_same(one: rf.proof.Proof, two: rf.proof.Proof) -> bool:
     return parts[0] == parts[1]
 
 
-def loaded(path: Path) -> rf.proof.Proof | None:
-    """What is in a file, or None if it was refused with its path."""
-    try:
-        return rf.proof.load(path)
-    except ValueError as error:
-        if str(path) in str(error):
-            return None
-        raise
-
-
-def flipped(content: bytes, rng: np.random.Generator) -> bytes:
-    damaged = bytearray(content)
-    damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
-    return bytes(damaged)
-
-
 def other_digit(content: bytes, rng: np.random.Generator) -> bytes:
     digits = [place for place, byte in enumerate(content) if chr(byte) in "0123456789abcdef"]
     damaged = bytearray(content)
@@ -67,7 +51,7 @@ def test_a_damaged_certificate_is_refused_with_its_path_or_read_as_it_was(damage
     refused = 0
     for _ in range(150):
         path.write_bytes(damage(content, rng))
-        again = loaded(path)
+        again = read_or_refused(rf.proof.load, path)
         refused += again is None
         assert again is None or is_same(again, proof)
     assert refused > 50

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from damage import flipped, read_or_refused
 from reluflow._files import _leftovers
 from toys import digits_like
 
@@ -50,25 +51,9 @@ def is_same(one: rf.Solution, two: rf.Solution) -> bool:
 def is_refused_or_same(path: Path, content: bytes, solution: rf.Solution) -> bool:
     """True when it was refused; what is read must be what was written."""
     path.write_bytes(content)
-    back = loaded(path)
+    back = read_or_refused(rf.load, path)
     assert back is None or (isinstance(back, rf.Solution) and is_same(solution, back))
     return back is None
-
-
-def loaded(path: Path) -> rf.Solution | rf.flow.MultiClassSolution | None:
-    """What is in a file, or None if it was refused with its path."""
-    try:
-        return rf.load(path)
-    except ValueError as error:
-        if str(path) in str(error):
-            return None
-        raise
-
-
-def flipped(content: bytes, rng: np.random.Generator) -> bytes:
-    damaged = bytearray(content)
-    damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
-    return bytes(damaged)
 
 
 def flipped_in_a_header(content: bytes, rng: np.random.Generator) -> bytes:
@@ -229,7 +214,7 @@ def test_a_file_of_several_classes_is_as_safe(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
         path.write_bytes(flipped_in_a_header(flipped(content, rng), rng))
-        back = loaded(path)
+        back = read_or_refused(rf.load, path)
         if back is not None:
             assert isinstance(back, rf.flow.MultiClassSolution)
             assert all(is_same(one, two) for one, two in zip(solution, back, strict=True))

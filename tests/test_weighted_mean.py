@@ -265,3 +265,10 @@ def test_a_limit_beside_samples_at_rest_is_that_of_the_sum() -> None:
         assert "the limit is certified" in sol.message
         assert "beside 6 samples at rest" in sol.message
     np.testing.assert_allclose(*(sol.limit.network(data.X) for sol in sols), atol=1e-10)
+
+
+@pytest.mark.parametrize("of", [rf.Dataset, rf.datasets.MultiClassDataset])
+def test_weights_whose_sum_is_beyond_doubles_are_refused(of):
+    """The mean divided by infinity, and spoke of zeros only."""
+    with pytest.raises(ValueError, match=r"weights must have a finite sum, found values up to 1e\+308"):
+        of([[1.0, 0.0], [0.0, 1.0]], [1, -1], weights=[1e308, 1e308])

@@ -322,7 +322,7 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
     Raises
     ------
     ValueError
-        Another length, a number below 0, or zeros only.
+        Another length, a number below 0, zeros only, or a sum beyond doubles.
     """
     weights = real_array(value, name, "(n,)")
     if len(weights) != n:
@@ -331,6 +331,9 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
         raise invalid(name, "not be negative", place(weights, weights < 0))
     if not weights.any():
         raise invalid(name, "be positive for at least one sample", "zeros only")
+    with np.errstate(over="ignore"):
+        if np.isinf(weights.sum()):
+            raise invalid(name, "have a finite sum", f"values up to {weights.max():.3g}")
     return weights
 
 
