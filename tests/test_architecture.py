@@ -16,6 +16,7 @@ PACKAGE = ROOT / "python" / "reluflow"
 PYTHON_MODULES = (
     "_processor",
     "_core",
+    "_pieces",
     "_digest",
     "_renamed",
     "_validation",

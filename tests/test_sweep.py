@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import functools
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -225,7 +223,6 @@ def test_a_measure_may_use_what_is_around_it() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"measure": functools.partial(ends, threading.Lock())}, "measure must hold nothing that cannot be pickled"),
         ({"grid": {"colour": [1]}}, "grid must name parameters among width, scale, balanced"),
         ({"grid": {}}, "grid must name at least one parameter, found none"),
         ({"grid": {"seed": 3}}, "grid['seed'] must be a sequence of values, found 3"),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
@@ -115,8 +114,8 @@ def sweep(
     Raises
     ------
     ValueError
-        A bad argument, or a damaged store that cannot go on; no run has begun then. What goes wrong at a point later is
-        its ``error``.
+        A bad argument, a damaged store that cannot go on, or with a store data or a measure that hold what has no
+        content to read; no run has begun then. What goes wrong at a point later is its ``error``.
     ImportError
         xarray or zarr is not installed (extra ``sweep``).
     Exception
@@ -127,8 +126,9 @@ def sweep(
     -----
     Ctrl-C ends the sweep with a KeyboardInterrupt; finished points are in the store. Of a measure,
     and of a function that makes data, count for the name of the store its code, the values that it reads from its
-    module, and functions there that it calls; not what other modules hold: after a change there, pass
-    ``resume=False``.
+    module, and functions and classes there that it uses; of an object that is called its class and what it holds. What
+    other modules hold does not count: after a change there, pass ``resume=False``. An attribute ``fingerprint`` of a
+    function or an object counts in its place.
 
     Examples
     --------
@@ -152,9 +152,11 @@ def sweep(
     threads = thread_count(n_threads)
     if executor is not None:
         check_executor(executor)
-    kept = open_store(store, plan.key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
+    # From before the runs, for a measure may change what it reads; without a store nothing needs a name.
+    key = "" if store is None else plan.key
+    kept = open_store(store, key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
     _run_all(plan, kept, executor, threads, listening)
-    found = kept.dataset({"reluflow": _core.__version__, "key": plan.key, **plan.attrs})
+    found = kept.dataset({"reluflow": _core.__version__, "key": key, **plan.attrs})
     if isinstance(data, MultiClassDataset) and CLASS in found.dims:
         return found.assign_coords({CLASS: list(data.classes)})
     return found
@@ -169,9 +171,15 @@ class _Plan:
     measure: Measure
     fixed: dict[str, Any]
 
-    @cached_property
+    @property
     def key(self) -> str:
-        """The name of the store, from before the runs: a measure may change what it reads."""
+        """The name of the store.
+
+        Raises
+        ------
+        ValueError
+            The data or the measure hold what has no content to read.
+        """
         fixed = {name: str(value) if isinstance(value, Stop) else value for name, value in self.fixed.items()}
         axes = list(self.grid.axes.items())
         data, measure = _digest(self.data, "data"), _digest(self.measure, "measure")
@@ -234,7 +242,10 @@ def _digest(value: object, name: str) -> str:
     try:
         return content_digest(value)
     except (TypeError, RecursionError) as error:
-        raise invalid(name, "hold nothing that cannot be pickled", str(error)) from error
+        expected = (
+            "hold nothing whose content cannot be read, where store is given (an attribute fingerprint replaces it)"
+        )
+        raise invalid(name, expected, str(error)) from error
 
 
 def _run_all(plan: _Plan, store: Store, executor: Executor | None, threads: int, listening: Listeners) -> None:
