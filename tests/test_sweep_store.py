@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from test_sweep import counted, run
+from test_hashes_of_objects import module_of
+from test_sweep import DATA, counted, run
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:-2]),
@@ -90,3 +91,49 @@ def test_a_store_of_another_grid_under_the_same_name_is_refused(tmp_path: Path) 
     other.rename(other.with_name(right))
     with pytest.raises(ValueError, match=r"store must hold a whole sweep .* n has the shape \(1, 4\) over scale, seed"):
         run(store=tmp_path / "other")
+
+
+# --- what names a store ----------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import functools
+class Measure:
+    def __call__(self, sol): return {0}
+    def run(self, sol): return {0}
+@functools.cache
+def helper(): return {0}
+def by_cache(sol): return helper()
+def by_class(sol): return Measure()(sol)
+measures = [Measure(), Measure().run, by_cache, by_class, functools.partial(by_class)]
+"""
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_no_result_of_another_measure_is_taken(tmp_path: Path, place: int) -> None:
+    for number in (1.0, 2.0, 1.0):
+        measure = module_of(SCRIPT.format(number), "script").measures[place]
+        assert (run(measure=measure, store=tmp_path)["value"] == number).all()
+    assert counted(measure=measure, store=tmp_path)[1] == 0
+
+
+def test_a_measure_that_compares_with_a_run_finds_its_results_again(tmp_path: Path) -> None:
+    def measure() -> Callable[[rf.Solution], float]:
+        reference = rf.integrate(DATA, rf.Network.init(6, 2, scale=1e-4), until=5.0)
+        return lambda sol: float(np.abs(sol.final.W - reference.final.W).max())
+
+    assert [counted(measure=measure(), store=tmp_path)[1] for _ in range(2)] == [8, 0]
+
+
+def test_what_has_no_content_to_read_names_no_store(tmp_path: Path) -> None:
+    stream = (number for number in range(100))
+
+    def measure(sol: rf.Solution) -> float:
+        return float(next(stream))
+
+    with pytest.raises(
+        ValueError, match=r"measure must hold nothing whose content .*, found a value of type generator"
+    ):
+        run(measure=measure, store=tmp_path)
+    assert run(measure=measure, n_threads=1)["value"].to_numpy().ravel().tolist() == list(range(8))
+    measure.fingerprint = "numbers"
+    assert [counted(measure=measure, store=tmp_path)[1] for _ in range(2)] == [8, 0]

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from . import _core
+from ._digest import fingerprint_of
 from ._files import read_archive, write_archive
 from ._validation import (
     FloatArray,
@@ -89,6 +90,11 @@ class DescentResult(ReadOnly):
     status: str
     message: str
     settings: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
+        return fingerprint_of(self)
 
     def __repr__(self) -> str:
         """One line: how it ended and how far it came."""

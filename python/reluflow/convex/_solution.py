@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import fingerprint_of
 from .._validation import FloatArray, ReadOnly
 from ..datasets import Dataset
 
@@ -34,6 +35,11 @@ class ConvexStats:
     n_pieces: int
     n_nodes: int
     seconds: float
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the counts, without the time."""
+        return fingerprint_of(self)
 
 
 @dataclass(frozen=True, eq=False)

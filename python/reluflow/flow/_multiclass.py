@@ -6,11 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from .._digest import fingerprint_of
 from .._validation import FloatArray, instance, invalid
 from ..datasets import MultiClassDataset
 from ..networks import MultiClassNetwork
@@ -215,6 +217,11 @@ class MultiClassSolution:
     def reduction(self) -> str:
         """``"sum"`` or ``"mean"``."""
         return self.settings.reduction
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the runs: the same for the same runs, however long they took, in every process."""
+        return fingerprint_of(self)
 
     # --- storage and text ---
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest, untimed
 from .._html import card
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..datasets import Dataset
@@ -289,6 +290,11 @@ class Solution:
             t is outside the run; the message names the range.
         """
         return self._dense.pattern(real(t, "t"), "t")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
+        return content_digest(self.data, self.initial, self.settings, untimed(self._raw))
 
     # --- storage and text ---
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest
 from .._files import write_archive
 from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
@@ -270,6 +271,11 @@ class TwoLayerSolution:
     def _thinned(self) -> TwoLayerSolution:
         """Return the run with its ends alone; `sol(t)` then integrates again from the start."""
         return TwoLayerSolution(self.data, self._reader, self.settings, self.layered._thinned())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
+        return content_digest(self.data, self._reader, self.settings, self.layered)
 
     # --- storage and text ---
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._digest import fingerprint_of
 from .._files import read_archive, write_archive
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
 from ..datasets._dataset import total_of
@@ -70,6 +71,11 @@ class DeepDescentResult(ReadOnly):
     def success(self) -> bool:
         """Whether all steps were taken."""
         return self.status == "reached_steps"
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
+        return fingerprint_of(self)
 
     def __repr__(self) -> str:
         """One line: how it ended and how far it came."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._digest import content_digest, untimed
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
 from ._balance import balance_weights
 from ._events import LayeredEventTable
@@ -247,6 +248,11 @@ class DeepSolution:
         raw["checkpoints"] = [raw["checkpoints"][0], raw["checkpoints"][-1]]
         raw["steps"] = {name: column[[0, -1]] for name, column in raw["steps"].items()}
         return DeepSolution(replace(self._problem), self.initial, self.settings, raw)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
+        return content_digest(self.data, self.initial, self.settings, untimed(self._raw))
 
     # --- storage and text ---
 
