@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.sweeps import _store
+from reluflow.sweeps._grid import Grid
+from reluflow.sweeps._points import Outcome
 from test_hashes_of_objects import module_of
 from test_sweep import DATA, counted, run
 
@@ -91,6 +94,50 @@ def test_a_store_of_another_grid_under_the_same_name_is_refused(tmp_path: Path) 
     other.rename(other.with_name(right))
     with pytest.raises(ValueError, match=r"store must hold a whole sweep .* n has the shape \(1, 4\) over scale, seed"):
         run(store=tmp_path / "other")
+
+
+def test_of_two_sweeps_that_make_one_store_at_once_the_second_takes_that_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill, others = _store._fill, []
+
+    def filled_late(*args: Any) -> None:
+        """Another process comes first while this one writes its own."""
+        monkeypatch.setattr(_store, "_fill", fill)
+        fill(*args)
+        others.append(run(store=tmp_path))
+
+    monkeypatch.setattr(_store, "_fill", filled_late)
+    found, n_points = counted(store=tmp_path)
+    assert n_points == 0
+    assert found.identical(others[0])
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_cannot_be_renamed_is_an_error_where_no_store_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*paths: object) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(_store.os, "replace", refused)
+    with pytest.raises(PermissionError, match="no"):
+        run(store=tmp_path)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_that_write_their_first_results_at_once_keep_those_of_each_other(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    grid = Grid({"seed": np.arange(2)})
+    stores = [_store.open_store(tmp_path, "key", grid, 1, True, ()) for _ in range(2)]
+    for place in order:
+        values = {"n": np.float64(place), "a": np.full(3, float(place))}
+        stores[place].write((), [Outcome(place, "reached_time", "", 1.0, values)])
+    for store in stores:
+        found = store.dataset({})
+        assert found["n"].to_numpy().tolist() == [0.0, 1.0]
+        assert found["a"].to_numpy().tolist() == [[0.0] * 3, [1.0] * 3]
 
 
 # --- what names a store ----------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ EXTRA = "sweep"
 _FORMAT = "reluflow sweep"
 _STATUS, _MESSAGE = "<U32", "<U240"  # texts of one width, which every reader of Zarr knows
 _DIMS = "_ARRAY_DIMENSIONS"  # by it xarray knows the names of dimensions
+_WRITE_ALL = {"array.write_empty_chunks": True}  # arrays that are opened have no other way to say it
 _EXTRA_DIM = "{name}_{axis}"
 
 
@@ -176,21 +177,38 @@ def _block_shape(array: Any, where: tuple[Any, ...]) -> tuple[int, ...]:
 def _create(
     group: Any, name: str, over: tuple[Grid, int], dtype: np.dtype[Any], extra: tuple[tuple[int, ...], list[str]]
 ) -> Any:
+    """Make an array, or take the one that another process has made for the same sweep: it may have written into it."""
     grid, length = over
     shape, dims = extra
-    array = group.create_array(
-        name,
-        shape=(*grid.shape, *shape),
-        chunks=(*[1] * (len(grid.shape) - 1), length, *(max(size, 1) for size in shape)),
-        dtype=dtype,
-        fill_value=np.nan if dtype.kind == "f" else "",
-        overwrite=True,
+    made = {
+        "shape": (*grid.shape, *shape),
+        "chunks": (*[1] * (len(grid.shape) - 1), length, *(max(size, 1) for size in shape)),
+        "dtype": dtype,
+    }
+    how = {
+        "fill_value": np.nan if dtype.kind == "f" else "",
         # Every reader knows zlib, and it has a checksum: Blosc, the default, reads on beyond the end of a short chunk.
-        compressors={"id": "zlib", "level": 1},
-        config={"write_empty_chunks": True},
-    )
+        "compressors": {"id": "zlib", "level": 1},
+        "config": {"write_empty_chunks": True},
+    }
+    try:
+        array = group.create_array(name, **made, **how)
+    except Exception:  # it is there, or what a killed process has left of it, which Zarr reports in many ways
+        array = _existing(group, name, made)
+        if array is None:
+            array = group.create_array(name, **made, **how, overwrite=True)
     array.attrs[_DIMS] = [*grid.names, *dims]
     return array
+
+
+def _existing(group: Any, name: str, made: dict[str, Any]) -> Any:
+    """Return an array that is there if it is as it would be made; otherwise None."""
+    try:
+        with optional_module("zarr", EXTRA).config.set(_WRITE_ALL):
+            array = group[name]
+        return array if all(getattr(array, what) == value for what, value in made.items()) else None
+    except Exception:
+        return None
 
 
 def open_store(
@@ -220,7 +238,7 @@ def open_store(
     if not target.exists():
         _make(zarr, target, grid, length)
     try:
-        with zarr.config.set({"array.write_empty_chunks": True}):  # arrays that are opened have no other way to say it
+        with zarr.config.set(_WRITE_ALL):
             return Store(zarr.open_group(target, mode="r+", zarr_format=2), grid, target, dims)
     except Exception as error:
         # The folder is there: what Zarr does not find are its files. All else of the system is not of the store.
@@ -231,13 +249,19 @@ def open_store(
 
 
 def _make(zarr: Any, target: Path, grid: Grid, length: int) -> None:
-    """Make a store beside its place, and rename it: one that is there is whole."""
+    """Make a store beside its place, and rename it: one that is there is whole.
+
+    Another process may have been faster. Its store is of the same sweep, for the name says which, and stays.
+    """
     remove_leftovers(target)
     place = Path(tempfile.mkdtemp(prefix=temporary_prefix(target), dir=target.parent))
     try:
         place.chmod(0o755)
         _fill(zarr.open_group(place, mode="a", zarr_format=2), grid, length)
         os.replace(place, target)
+    except OSError:
+        if not target.exists():
+            raise
     finally:
         shutil.rmtree(place, ignore_errors=True)
 

@@ -96,7 +96,8 @@ def sweep(
         and more where there are thousands of points. A store that is there keeps its own.
     store : path, optional
         A folder, in which the results are kept as they come: a Zarr group, named after the data, the grid, the
-        measure, the settings and the build. Without it they are kept in memory. One process at a time may write.
+        measure, the settings and the build. Without it they are kept in memory. One process at a time should write:
+        two do the same points twice.
     resume : bool, optional
         True: points that are finished in the store are not run again, those that ended with an error, or of which
         something is damaged, are. False: begin anew.
