@@ -104,6 +104,49 @@ def test_rows_with_holes_are_dropped_on_request_only(write):
     assert read(path, missing="drop").X.tolist() == [[1, 2], [6, 7]]
 
 
+SEVERITY = "x,kind\n1,None\n2,Mild\n3,Severe\n1.5,None\n"
+
+
+@pytest.mark.parametrize("word", ["None", "NA", "null", "n/a", "NULL", "N/A", "<NA>"])
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [(SEVERITY, ","), (SEVERITY.replace(",", "  "), r"\s+"), (SEVERITY.replace("\n", ",\n"), ",")],
+)
+def test_words_that_pandas_takes_for_missing_are_labels(write, word, text, delimiter):
+    text = text.replace("None", word).replace("kind,", "kind")
+    path = write(text)
+    assert read(path, positive=word, delimiter=delimiter).y.tolist() == [1, -1, -1, 1]
+    for missing in ("raise", "drop"):
+        data = read(path, positive=None, multiclass=True, missing=missing, delimiter=delimiter)
+        assert data.classes == tuple(sorted((word, "Mild", "Severe")))
+        assert data.n == 4
+
+
+def test_labels_that_are_all_words_for_missing_are_labels(write):
+    data = read(write("x,kind\n1,NA\n2,null\n3,NA\n"), positive="null")
+    assert data.y.tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize("empty", ["", '""', "NaN", "nan"])
+def test_an_empty_label_is_missing_beside_words_for_missing(write, empty):
+    path = write(f"x,kind\n1,None\n2,{empty}\n3,Mild\n")
+    with pytest.raises(ValueError, match="column 'kind' must have a label in each row, found nan at row 1"):
+        read(path, positive="Mild")
+    assert read(path, positive="Mild", missing="drop").X.tolist() == [[1], [3]]
+
+
+@pytest.mark.parametrize("numbers", [("0", "1"), ("2.5", "1"), ("True", "False")])
+def test_words_for_missing_are_missing_among_numbers(write, numbers):
+    first, second = numbers
+    path = write(f"x,kind\n1,{first}\n2,NA\n3,{second}\nNA,{first}\n")
+    positive = {"0": 0, "2.5": 2.5, "True": True}[first]
+    assert read(path, positive=positive, missing="drop").y.tolist() == [1, -1]
+    with pytest.raises(ValueError, match=r"column 'x' must have no missing entry .*, found nan at row 3"):
+        read(path, positive=positive)
+    with pytest.raises(ValueError, match="column 'kind' must have a label in each row, found nan at row 0"):
+        read(write(f"x,kind\n1,NA\n2,{first}\n3,{second}\n"), positive=positive)
+
+
 @pytest.mark.parametrize(
     ("cells", "message"),
     [

@@ -16,11 +16,13 @@ import numpy.typing as npt
 from .._files import checked_path
 from .._validation import invalid, optional_module
 from ._dataset import Dataset
-from ._labels import signed
+from ._labels import is_missing, signed
 from ._multiclass import MultiClassDataset
 from ._tables import Columns, Positive, Reading, Target, check_no_classes, from_table, name_after
 
 EXTRA = "data"
+# What is no label. pandas takes more words for missing, None and NA among them: a class may be called so.
+_MISSING = ["", "NaN", "nan"]
 PathLike: TypeAlias = str | os.PathLike[str]
 Missing: TypeAlias = Literal["raise", "drop"]
 
@@ -78,7 +80,9 @@ def from_csv(
     features : sequence of str, optional
         Names of the input columns, in this order; by default all columns but the label or targets.
     missing : {"raise", "drop"}, optional
-        What to do with a row that has an empty or NaN entry: refuse the file, or leave the row out.
+        What to do with a row that has an empty or NaN entry: refuse the file, or leave the row out. In columns of
+        numbers or truth values ``NA``, ``None``, ``null`` and their like are missing too; labels that are words may be
+        called so.
     delimiter : str, optional
         What separates the columns: a character, or a regular expression.
     multiclass : bool, optional
@@ -114,21 +118,7 @@ def from_csv(
     file = _existing(path)
     if not isinstance(delimiter, str) or not delimiter:
         raise invalid("delimiter", "be a character, or a regular expression", repr(delimiter))
-    engine = "c" if len(delimiter) == 1 else "python"  # the first knows no regular expressions
-    pandas = optional_module("pandas", EXTRA)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows that are longer than the header
-            table = pandas.read_csv(file, sep=delimiter, index_col=False, engine=engine)
-        as_text: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
-        header = pandas.read_csv(file, sep=delimiter, index_col=False, engine=engine, **as_text)
-    except (ValueError, re.error) as error:  # pandas' parser errors are ValueErrors
-        raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
-    except pandas.errors.ParserWarning:
-        found = f"rows longer than the header in {file.name!r}"
-        raise invalid("path", "name a table with a name for each column", found) from None
-    # pandas calls a column without a name "Unnamed: 0", and numbers names that stand twice.
-    table.columns = [name if cell.strip() else "" for name, cell in zip(table.columns, header.iloc[0], strict=True)]
+    table = _table_of_text(file, delimiter, label)
     return from_table(table, file, Columns(label, target, features, missing), Reading(positive, multiclass, bias_input))
 
 
@@ -278,6 +268,36 @@ def from_npz(
     if multiclass:
         return MultiClassDataset(inputs, labels, name=name_after(file), bias_input=bias_input)
     return Dataset(inputs, signed(labels, positive, f"array {y!r}"), name=name_after(file), bias_input=bias_input)
+
+
+def _table_of_text(file: Path, delimiter: str, label: str | None) -> Any:
+    """Read a text table: columns without a name are called "", and labels that are words may be any but NaN."""
+    engine = "c" if len(delimiter) == 1 else "python"  # the first knows no regular expressions
+    pandas = optional_module("pandas", EXTRA)
+    how: dict[str, Any] = {"sep": delimiter, "index_col": False, "engine": engine}
+    as_text: dict[str, Any] = {**how, "dtype": str, "keep_default_na": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows that are longer than the header
+            table = pandas.read_csv(file, **how)
+        header = pandas.read_csv(file, header=None, nrows=1, **as_text)
+        # pandas calls a column without a name "Unnamed: 0", and numbers names that stand twice.
+        names = [name if cell.strip() else "" for name, cell in zip(table.columns, header.iloc[0], strict=True)]
+        table.columns = names
+        if label and names.count(label) == 1 and _is_of_words(table[label].tolist()):
+            place = names.index(label)
+            table.isetitem(place, pandas.read_csv(file, na_values=_MISSING, **as_text).iloc[:, place])
+    except (ValueError, re.error) as error:  # pandas' parser errors are ValueErrors
+        raise invalid("path", "name a table of text", f"{file.name!r}: {str(error).strip()}") from None
+    except pandas.errors.ParserWarning:
+        found = f"rows longer than the header in {file.name!r}"
+        raise invalid("path", "name a table with a name for each column", found) from None
+    return table
+
+
+def _is_of_words(labels: list[Any]) -> bool:
+    """Tell a column of text from one of numbers or truth values, in which words for what is missing are no labels."""
+    return any(isinstance(label, str) for label in labels) or all(is_missing(label) for label in labels)
 
 
 def _existing(path: PathLike) -> Path:
