@@ -22,8 +22,8 @@ TABLE = """length,width,kind
 def main(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "flowers.csv").write_text(TABLE, encoding="utf-8")
-    raw = rf.datasets.from_csv(out / "flowers.csv", label="kind", positive="long")
-    data = rf.datasets.standardise(raw).with_bias(1.0)
+    raw = rf.datasets.from_csv(out / "flowers.csv", label="kind", positive="long", bias_input=1.0)
+    data = rf.datasets.standardise(raw)  # the bias stays as it is
 
     net = rf.Network.init(20, data.d, scale=1e-3, seed=0)
     sol = rf.integrate(data, net, until=rf.Stop(log_time=500.0))

@@ -1,6 +1,8 @@
 """Bias columns, centring and standardising keep labels and names and refuse what they cannot do."""
 
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,9 +89,23 @@ def test_a_bias_that_is_no_bias_is_refused(value):
         BINARY.with_bias(value)
 
 
-def test_a_sample_at_the_mean_is_refused_by_name():
-    with pytest.raises(ValueError, match="X must have no row of zeros, found zeros only at row 1"):
-        rf.datasets.centre(rf.Dataset([[1.0], [2.0], [3.0]], [1, 1, -1]))
+@pytest.mark.parametrize("change", [rf.datasets.centre, rf.datasets.standardise])
+@pytest.mark.parametrize("kind", [rf.Dataset, rf.datasets.MultiClassDataset])
+def test_a_sample_at_the_mean_needs_a_bias_and_the_message_says_how(change, kind):
+    data = kind([[1.0], [2.0], [3.0]], [1, 1, -1])
+    with pytest.raises(ValueError, match=r"data must have a bias .* \(data.with_bias\(1.0\) before.*, found one at row 1$"):
+        change(data)
+    assert change(data.with_bias(1.0)).X[1].tolist() == [0.0, 1.0]
+
+
+def test_the_way_of_the_tutorial_takes_a_sample_at_the_mean(tmp_path):
+    """Row 0 of this table is at zero, and row 1 at the mean."""
+    page = Path(__file__).parent.parent / "docs" / "tutorials" / "own_data.md"
+    (lines,) = re.findall(r"^raw = .*\n(?:.*\n)*?data = .*\n", page.read_text(encoding="utf-8"), re.MULTILINE)
+    (tmp_path / "flowers.csv").write_text("u,v,kind\n0,0,long\n1,1,short\n2,2,long\n", encoding="utf-8")
+    scope = {"rf": rf}
+    exec(lines.replace('"flowers.csv"', repr(str(tmp_path / "flowers.csv"))), scope)
+    assert scope["data"].X[1].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_arrays_are_not_taken_for_data():

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, instance
+from .._validation import FloatArray, instance, invalid
 from ._bias import about_columns, bare_inputs
 from ._dataset import Dataset
 from ._multiclass import MultiClassDataset
@@ -45,7 +45,7 @@ def centre(data: AnyData) -> AnyData:
     Raises
     ------
     ValueError
-        A sample equals the mean: its row would be all zeros.
+        A sample equals the mean, and there is no bias: its row would be all zeros. Add a bias before, it stays.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def standardise(data: AnyData) -> AnyData:
     Raises
     ------
     ValueError
-        A sample equals the mean: its row would be all zeros.
+        A sample equals the mean, and there is no bias: its row would be all zeros. Add a bias before, it stays.
 
     Examples
     --------
@@ -104,7 +104,17 @@ def _check(data: Dataset | MultiClassDataset) -> None:
 
 
 def _with_inputs(data: AnyData, X: FloatArray) -> AnyData:
-    """Return the data with other inputs in the place of those that are no bias."""
+    """Return the data with other inputs in the place of those that are no bias, of mean 0.
+
+    Raises
+    ------
+    ValueError
+        A row is all zeros: that sample equals the mean, and no bias tells it from nothing.
+    """
+    at_mean = ~X.any(axis=1)
+    if data.bias_input is None and at_mean.any():
+        expected = "have a bias where a sample equals the mean (data.with_bias(1.0) before, which stays)"
+        raise invalid("data", expected, f"one at row {int(np.argmax(at_mean))}")
     options: dict[str, Any] = {"name": data.name, **about_columns(data)}
     changed: Dataset | MultiClassDataset
     if isinstance(data, Dataset):
