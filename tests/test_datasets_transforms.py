@@ -93,7 +93,9 @@ def test_a_bias_that_is_no_bias_is_refused(value):
 @pytest.mark.parametrize("kind", [rf.Dataset, rf.datasets.MultiClassDataset])
 def test_a_sample_at_the_mean_needs_a_bias_and_the_message_says_how(change, kind):
     data = kind([[1.0], [2.0], [3.0]], [1, 1, -1])
-    with pytest.raises(ValueError, match=r"data must have a bias .* \(data.with_bias\(1.0\) before.*, found one at row 1$"):
+    with pytest.raises(
+        ValueError, match=r"data must have a bias .* \(data.with_bias\(1.0\) before.*, found one at row 1$"
+    ):
         change(data)
     assert change(data.with_bias(1.0)).X[1].tolist() == [0.0, 1.0]
 

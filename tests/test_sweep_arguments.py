@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import reluflow as rf
 from reluflow.cli import main
+from reluflow.sweeps._points import FLOW, START
 
 DATA = rf.datasets.wang_pilanci("obtuse")
 RNG = np.random.default_rng(0)
@@ -22,6 +25,12 @@ def run(**given: Any) -> Any:
 
 def ends(sol: Any) -> Any:
     return sol.final.a
+
+
+def test_the_page_names_every_parameter_that_a_grid_varies() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"The grid varies any of (.*?)\. What it does not name", page, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", said)) == {*START, *FLOW}
 
 
 def test_the_grid_may_hold_the_times_of_the_stop() -> None:
