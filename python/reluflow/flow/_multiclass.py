@@ -44,7 +44,8 @@ class MultiClassSolution:
     """What `integrate` returns for K classes: K solutions, one for each class against the rest.
 
     ``sol[k]`` is the `Solution` of class index k, ``sol["setosa"]`` that of a class by its name, ``sol.of(label)``
-    that of any label, numbers too.
+    that of any label, numbers too. What belongs to one flow is asked of these: ``sol[k].events``, ``sol[k].limit``,
+    ``sol[k].explore()``.
 
     Attributes
     ----------
@@ -53,6 +54,14 @@ class MultiClassSolution:
         In the order of ``data.classes``.
     seconds : float
         Wall-clock time of all runs together.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.MultiClassDataset([[2.0, 0.1], [0.1, 2.0], [-1.0, -1.0]], ["red", "green", "blue"])
+    >>> sol = rf.integrate(data, rf.Network.init(8, 2, classes=3, seed=1), until=1.0)
+    >>> sol["red"].explore(None, n_times=5)
+    Explorer(red against the rest, 8 neurons, 5 events, 6 times)
     """
 
     data: MultiClassDataset
