@@ -206,6 +206,10 @@ def test_an_attribute_called_fingerprint_counts_instead_of_the_rest_but_a_column
     assert digest(x=[1, 2]) != digest(x=[1, 3])
     one, two = (types.SimpleNamespace(fingerprint="v1", stream=(i for i in ()), n=n) for n in (1, 2))
     assert content_digest(one) == content_digest(two)
+    source = "class A:\n def fingerprint(self): return {}\na = A()\ndef f(): return a"
+    assert content_digest(module_of(source.format(1), "script").f) != content_digest(
+        module_of(source.format(2), "script").f
+    )
 
 
 def test_a_lock_and_an_open_file_count_as_such_and_what_has_no_content_is_refused_by_name() -> None:

@@ -23,7 +23,7 @@ def content_digest(*parts: Any) -> str:
     classes of the same module, also behind `functools.cache` or another decorator. Of a callable object and of a method
     the class counts like that. Of all else that is named, such as modules, classes and functions of other modules, the
     name counts. Of other objects what pickle would write counts, without values of a `cached_property`; of one with an
-    attribute `fingerprint`, that alone; of a lock or an open file, that it is one.
+    attribute `fingerprint`, a text, that alone; of a lock or an open file, that it is one.
 
     Raises
     ------

@@ -121,11 +121,12 @@ class Cutter:
         if isinstance(value, types.CodeType):
             yield from self.cut(("code", *_parts_of_code(value)))
             return
-        is_class, by_code = isinstance(value, type), True
-        if not is_class and (hasattr(type(value), "fingerprint") or "fingerprint" in getattr(value, "__dict__", ())):
-            yield from self.cut((type(value).__name__, value.fingerprint), given)
+        fingerprint = _fingerprint(value)
+        if fingerprint is not None:
+            yield from self.cut((type(value).__name__, fingerprint))
             return
-        if is_class:
+        by_code = True
+        if isinstance(value, type):
             by_code = self._is_own(value)
         elif isinstance(value, types.FunctionType):
             by_code = given or self._is_home(value.__globals__)
@@ -205,6 +206,14 @@ class Cutter:
             return False
         is_named = any(home.get("__name__") == cls.__module__ for home in self._homes)
         return is_named or any(self._is_home(function.__globals__) for function in _functions_of(cls))
+
+
+def _fingerprint(value: Any) -> str | None:
+    """Return a text that an object has to stand for it; a column of a table that is called so is none."""
+    if isinstance(value, type):
+        return None
+    has_one = hasattr(type(value), "fingerprint") or "fingerprint" in getattr(value, "__dict__", ())
+    return value.fingerprint if has_one and isinstance(value.fingerprint, str) else None
 
 
 def _functions_of(cls: type) -> list[types.FunctionType]:
