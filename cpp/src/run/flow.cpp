@@ -118,7 +118,7 @@ void Flow::start() {
     else
         check_unresolved();
     if (const Status status = status_after(event_count()); status != Status::running) finish(status);
-    if (status_ == Status::running && plan_.at_rest && !fades()) rest();
+    if (status_ == Status::running && plan_.at_rest && !fades()) rest_or_stall(0.0);
 }
 
 void Flow::close() {
@@ -128,7 +128,7 @@ void Flow::close() {
 bool Flow::advance() {
     if (is_beyond_digits()) shrink();
     if (stepper_.is_at_rest()) {
-        rest();
+        rest_or_stall(0.0);
         return false;
     }
     if (!keeps_roles()) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/pool.hpp"
 #include "problem/dataset.hpp"
@@ -85,6 +86,10 @@ class Flow final : public Run {
     double age() const;
     void follow_direction();
     bool fades() const;
+    void margin_gradient(Index sample, VectorRef gradient) const;
+    void take_away_held(const std::vector<Index>& samples, Vector& pull) const;
+    Index moves_unseen(double rate);
+    void rest_or_stall(double rate);
     void rest();
     void wait(std::string message);
     int fastest_neuron() const;
@@ -95,6 +100,7 @@ class Flow final : public Run {
     void finish_underflow();
     void finish_lost_in_rounding();
     void finish_coarse_margins();
+    void finish_unseen(Index sample);
     void finish_out_of_reach();
     std::string gradient_message() const;
     std::string at_rest_message() const;

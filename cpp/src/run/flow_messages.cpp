@@ -160,6 +160,14 @@ void Flow::finish_lost_in_rounding() {
                                 gradient_message());
 }
 
+void Flow::finish_unseen(Index sample) {
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " while sample " + std::to_string(sample) +
+                                " (margin " + number(stepper_.expansion().margins()[sample]) +
+                                ") still moves neurons, by less than the rounding error of the weights of others that "
+                                "cancel; ask for an earlier time; " +
+                                gradient_message());
+}
+
 void Flow::finish_out_of_reach() {
     std::vector<Index> unseen;
     for (Index i = 0; i < data_.n(); ++i)

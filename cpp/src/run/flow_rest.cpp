@@ -107,7 +107,9 @@ bool Flow::watch_trend() {
     }
     const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
-    rest();
+    const double rate = stepper_.relative_rate();
+    if (!is_noise && rate > rate_noise().rounding && moves_unseen(rate) >= 0) return true;  // it will be seen
+    rest_or_stall(rate);
     return false;
 }
 
@@ -219,6 +221,12 @@ bool Flow::is_lost_in_rounding() {
     }
     if (is_slow && is_far && rest_trend_.elapsed() > plan_.settings.most_limited * limit) return true;
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
+}
+
+/// Nothing moves that can be seen, at most at this rate relative to itself.
+void Flow::rest_or_stall(double rate) {
+    const Index unseen = moves_unseen(rate);
+    unseen >= 0 ? finish_unseen(unseen) : rest();
 }
 
 /// Nothing moves any more: the state is the same at every later time.

@@ -17,7 +17,7 @@ constexpr double kLargestLog = 600.0;
 double log_let_go(const Dataset& data, const Waveform& waveform, int boundary, double output, double leak) {
     double heaviest = kNone;
     for (const int sample : data.samples_of(boundary))
-        if (waveform.drives_nobody(sample)) heaviest = std::max(heaviest, waveform.log_idle_weight(sample));
+        if (waveform.drives_nobody(sample)) heaviest = std::max(heaviest, waveform.log_weight_by_margin(sample));
     if (heaviest == kNone) return kNone;
 
     double below = 0.0;  // of those that drive nobody, in units of the heaviest
@@ -26,8 +26,9 @@ double log_let_go(const Dataset& data, const Waveform& waveform, int boundary, d
     for (const int sample : data.samples_of(boundary)) {
         const double coefficient = data.coefficient(sample);
         const bool is_idle = waveform.drives_nobody(sample);
-        const double weight = is_idle ? data.signs()[sample] * std::exp(waveform.log_idle_weight(sample) - heaviest)
-                                      : waveform.signed_weights(0)[sample];
+        const double weight = is_idle
+                                  ? data.signs()[sample] * std::exp(waveform.log_weight_by_margin(sample) - heaviest)
+                                  : waveform.signed_weights(0)[sample];
         const double at_lower = coefficient * weight * (coefficient > 0.0 ? leak : 1.0);
         const double at_upper = coefficient * weight * (coefficient > 0.0 ? 1.0 : leak);
         if (is_idle) {

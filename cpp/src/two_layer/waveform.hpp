@@ -78,9 +78,9 @@ class Waveform {
     double log_mass() const noexcept { return log_mass_; }
     /// By how much it falls until u, where time is integrated from the margins.
     double fall_of_mass(double u) const noexcept { return log_mass_ - log_mass_at(u); }
-    /// log p_i at the start of the step of a sample that drives nobody, for a weight that has underflowed too; of a
-    /// loss of margins.
-    double log_idle_weight(Index sample) const noexcept {
+    /// log p_i at the start of the step by the margin of the sample, also where it drives nobody or its weight has
+    /// underflowed; of a loss of margins.
+    double log_weight_by_margin(Index sample) const noexcept {
         return log_weight(objective_.loss, q_(0, sample)) + log_counts_[sample] - log_mass_;
     }
     /// Σ_i ℓ(q_i) in the log domain at the start of the step, without the reduction.
