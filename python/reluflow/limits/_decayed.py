@@ -26,6 +26,7 @@ from ._kkt import symmetric_least_squares, weighted_gram
 from ._limit import Limit
 from ._point import Point, point_with_decay
 from ._state import State
+from ._vanishing import doubts_of_vanishing
 
 # Newton steps on the equations: from a state near the point some 5 are taken.
 _STEPS = 40
@@ -235,6 +236,10 @@ def _limit(state: State, net: Network, decay: float, distance: float, found: _Fo
     reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
     limit = Network(net.W, net.a, leak=net.leak, pattern=state.pattern if sign <= CERTIFIED_TOL else None)
     point = point_with_decay(state.groups, limit, lam, decay) if not reasons else Point("not decided")
+    if not reasons and point.kind != "global":
+        vanish = np.flatnonzero((state.groups.of >= 0) & (net.a == 0) & state.net.W.any(axis=1))
+        reasons = doubts_of_vanishing(state, vanish, lam, decay, unit)
+        point = Point("not decided") if reasons else point
     support, held = np.arange(data.n), state.held_pairs(net)
     for array in (support, held, lam):
         freeze(array)

@@ -81,7 +81,7 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
         residuals=residuals,
         certified=not reasons,
         reason="; ".join(reasons),
-        freedom=0,
+        freedom=_freedom(here),
         turn=distance,
         split_error=distance**2,
         gradient_norm=gradient,
@@ -95,6 +95,16 @@ def _margin(state: State, net: Network) -> float:
     if not is_of_margins(state.loss):
         return float("nan")
     return float(state.margins.min() / net.norm**2) if net.norm > 0 else 0.0
+
+
+def _freedom(state: State) -> int:
+    """Count the dimensions of the groups' vectors Σ a_j w_j in which no output changes."""
+    groups = state.groups
+    if not len(groups):
+        return 0
+    maps = np.concatenate([groups.map(c) for c in range(len(groups))], axis=1)
+    reach = sum(state.data.rank - len(basis) for basis in groups.bases)
+    return int(reach - np.linalg.matrix_rank(maps, tol=_RANK_TOL * np.linalg.norm(maps, 2)))
 
 
 def _curvature(state: State, net: Network) -> float:

@@ -193,9 +193,11 @@ class Follower:
             needs = -np.linalg.lstsq(normal[held].T, M.T, rcond=None)[0]  # multipliers are needs @ a
             for need, k in zip(needs, held, strict=True):
                 lower, upper = self.edges[k]
-                of_a += [lower - need, need - upper]
-                of_w += [np.zeros(len(self.X[0]))] * 2
-                kinds += [("leaves", int(k), -1), ("leaves", int(k), 1)]
+                for room, to in ((lower - need, -1), (need - upper, 1)):
+                    if np.linalg.norm(room) > _REST * self.unit:  # else it stays at the end of its interval for ever
+                        of_a.append(room)
+                        of_w.append(np.zeros(len(self.X[0])))
+                        kinds.append(("leaves", int(k), to))
         return _Motion(sizes, left.T, right, np.array(of_w), np.array(of_a), tuple(kinds))
 
     def _map(self, sides: FloatArray) -> FloatArray:
@@ -249,9 +251,10 @@ class Follower:
         came_from = sides[k]
         changed[k] = -came_from
         beyond = -came_from * self._rate(changed, k, a)
-        if abs(beyond) <= self._noise(a):
+        is_clear = abs(beyond) > self._noise(a)
+        if not is_clear and self._moves_off(changed, k):
             return None
-        if beyond < 0:
+        if beyond < 0 or not is_clear:
             changed[k] = 0.0
         return changed
 
@@ -260,6 +263,12 @@ class Follower:
         base = span(self.found.normal[np.flatnonzero(sides == 0)])
         pull = self._map(sides).T @ a
         return float(self.found.normal[k] @ (pull - base.T @ (base @ pull)))
+
+    def _moves_off(self, sides: FloatArray, k: int) -> bool:
+        """Whether a neuron on these sides can move along the normal of boundary k at all; else it stays on it."""
+        base = span(self.found.normal[np.flatnonzero(sides == 0)])
+        normal = self.found.normal[k]
+        return bool(np.linalg.norm(self._map(sides) @ (normal - base.T @ (base @ normal))) > _ZERO * self.unit)
 
     def _noise(self, a: FloatArray) -> float:
         return _ZERO * self.unit * float(np.linalg.norm(a))

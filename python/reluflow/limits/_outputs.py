@@ -19,6 +19,7 @@ from ._finite import doubts_of_point, rounding_left
 from ._growing import doubts_of_rest
 from ._limit import Limit
 from ._output_direction import direction_of_outputs
+from ._output_leaving import doubts_of_leaving, falls, parts_that_fall
 from ._output_point import OutputPoint, is_off, output_point
 from ._output_problem import OutputProblem
 from ._point import FALL_TOL
@@ -58,6 +59,11 @@ class _Chart:
         """The coordinates of the network itself."""
         parts = [np.concatenate((Q.T @ self.net.W[j], self.net.a[j])) for j, Q in zip(self.rows, self.Q, strict=True)]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    @property
+    def owner(self) -> IntArray:
+        """Return the neuron that each coordinate is one of, shape (P,)."""
+        return np.repeat(self.rows, [Q.shape[1] + self.net.n_outputs for Q in self.Q])
 
     def split(self, x: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """Return (q_j, a_j) of each moving neuron."""
@@ -115,8 +121,11 @@ class _Chart:
         return self.net._with(W, a, self.net.pattern)
 
 
-def limit_of_outputs(problem: OutputProblem, net: Network) -> Limit:
-    """Polish the limit of a flow that stands at `net`, whose pattern is that of the state."""
+def limit_of_outputs(problem: OutputProblem, net: Network, *, goes_on: bool = True) -> Limit:
+    """Polish the limit of a flow that stands at `net`, whose pattern is that of the state.
+
+    A saddle that the flow leaves is not its limit, unless one only asks where it rests on its way (`goes_on` False).
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         f = net(problem.X)
         counted = problem.counts > 0
@@ -129,7 +138,7 @@ def limit_of_outputs(problem: OutputProblem, net: Network) -> Limit:
             x = _polished(chart)
         except np.linalg.LinAlgError as error:
             return _unpolished(problem, net, f"the equations of the critical point have no solution ({error})")
-        return _finite(chart, x)
+        return _finite(chart, x, goes_on)
 
 
 def _polished(chart: _Chart) -> FloatArray:
@@ -207,7 +216,7 @@ def _known_duals(problem: OutputProblem, net: Network) -> FloatArray:
     return np.where(_fits(problem, net), 0.0, lam) if problem.loss == "squared" and problem.decay == 0 else lam
 
 
-def _finite(chart: _Chart, x: FloatArray) -> Limit:
+def _finite(chart: _Chart, x: FloatArray, goes_on: bool) -> Limit:
     problem, state = chart.problem, chart.net
     net = chart.network(x)
     size = max(state.norm, float(np.linalg.norm(problem.X, axis=1).max()) ** -0.5)
@@ -228,9 +237,21 @@ def _finite(chart: _Chart, x: FloatArray) -> Limit:
     reasons = doubts_of_point(residuals, distance, f"it is {residuals.stationarity:.2g} of its terms", tolerance)
     if not reasons and problem.loss == "cross_entropy" and problem.decay == 0 and len(x):
         reasons = _doubts_of_rest(chart, x, unit * net.norm)
-    values = np.asarray(np.linalg.eigvalsh(chart.hessian(x)) if len(x) else np.empty(0), dtype=np.float64)
+    values, vectors = _second_derivatives(chart, x)
+    if not reasons and goes_on and point.kind != "global":
+        downhill = vectors[:, falls(values, unit)]
+        own = parts_that_fall(downhill, chart.start - x, np.linalg.norm(state.theta, axis=1), chart.owner)
+        reasons = doubts_of_leaving(problem, state, net, lam, own)
     decided = point.undecided() if reasons else _decided(chart, x, point, values, unit)
-    return _limit(net, lam, residuals, distance, reasons, decided, values)
+    return _limit(problem, net, lam, residuals, distance, reasons, decided, values)
+
+
+def _second_derivatives(chart: _Chart, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues and eigenvectors of the second derivatives."""
+    if not len(x):
+        return np.empty(0), np.empty((0, 0))
+    values, vectors = np.linalg.eigh(chart.hessian(x))
+    return np.asarray(values), np.asarray(vectors)
 
 
 def _doubts_of_rest(chart: _Chart, x: FloatArray, terms: float) -> list[str]:
@@ -266,6 +287,7 @@ def _decided(chart: _Chart, x: FloatArray, point: OutputPoint, values: FloatArra
 
 
 def _limit(
+    problem: OutputProblem,
     net: Network,
     lam: FloatArray,
     residuals: Residuals,
@@ -286,7 +308,7 @@ def _limit(
     return Limit(
         kind="finite",
         network=net if residuals.sign <= CERTIFIED_TOL else net._with(net.W, net.a),
-        margin=float("nan"),
+        margin=_margin(problem, net),
         duals=lam,
         support=support,
         held=held,
@@ -303,8 +325,15 @@ def _limit(
     )
 
 
+def _margin(problem: OutputProblem, net: Network) -> float:
+    if problem.loss == "squared":
+        return float("nan")
+    size, counted = net.norm, problem.counts > 0
+    return float(problem.margins(net(problem.X))[counted].min()) / size**2 if size > 0 else 0.0
+
+
 def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
     nan = float("nan")
     f = net(problem.X)
     point = output_point(problem.boundaries, problem.X, net, problem.duals(f), problem.decay).undecided()
-    return _limit(net, problem.duals(f), Residuals(nan, nan, nan, nan), nan, [reason], point, np.empty(0))
+    return _limit(problem, net, problem.duals(f), Residuals(nan, nan, nan, nan), nan, [reason], point, np.empty(0))

@@ -224,7 +224,7 @@ class _Ride:
         """Polish the critical point to which the grown bodies go, once for each leg."""
         if self._limit is None or self._limit[0] != len(self.legs):
             net = network_of(self.bodies, self.flow.leak)
-            self._limit = len(self.legs), limit_of_outputs(self.flow.problem, net)
+            self._limit = len(self.legs), limit_of_outputs(self.flow.problem, net, goes_on=False)
         return self._limit[1]
 
     def arrived(self) -> OutputOrbit | None:

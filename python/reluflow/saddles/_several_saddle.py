@@ -39,7 +39,7 @@ def saddle_of(flow: OutputFlow, bodies: Sequence[Body]) -> Saddle:
     alone, net = network_of(bodies, flow.leak), spread(bodies, flow.leak)
     f = flow.outputs(alone)
     duals = flow.problem.duals(f) + 0.0
-    limit = limit_of_outputs(flow.problem, net)
+    limit = limit_of_outputs(flow.problem, net, goes_on=False)
     return Saddle(net, duals, flow.loss_at(f), limit, _freedom(flow, alone))
 
 
