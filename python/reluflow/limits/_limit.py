@@ -45,8 +45,8 @@ class Limit(ReadOnly):
     freedom : int
         Dimension of the continuum of networks in the last pattern that have this margin and these multipliers; 0 for
         an isolated one. Of a critical point, of those with these outputs; how a group's weights are split among its
-        neurons counts with K outputs alone. `network` is the one nearest to the state, and its place on the continuum is uncertain by
-        about `turn`.
+        neurons counts with K outputs alone. `network` is the one nearest to the state, and its place on the continuum
+        is uncertain by about `turn`.
     turn : float
         Distance of the state from the limit: the angle in radians, or |θ - limit|/|θ| of a critical point (over the
         size of a neuron with margin 1, where θ is smaller).
