@@ -19,6 +19,7 @@ from ._groups import spread
 from ._kkt import ROUNDINGS, Free, Point, polish, tolerance
 from ._late_phase import late_phase
 from ._limit import Limit
+from ._on_the_way import events_to_come
 from ._path import solve
 from ._state import State
 
@@ -83,6 +84,7 @@ def direction(state: State, core: Core) -> Limit:
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons, notes = _doubts(state, core, residuals, found, turn), _notes(state, found, core)
+    reasons = reasons or events_to_come(state, core, found.lam)
     if not reasons:
         reasons, outside = _growing(state, core, found)
         if outside:
@@ -348,7 +350,8 @@ def _growing(state: State, core: Core, found: _Solution) -> tuple[list[str], lis
     said of others: those that will join groups it has, and those whose own groups would be nothing beside it.
     """
     groups, net = state.groups, state.net
-    rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, found.live) & net.W.any(axis=1))
+    own = found.live[found.z[found.live].any(axis=1)]  # others of the live ones may point into cells of these
+    rows = np.flatnonzero((groups.of >= 0) & ~np.isin(groups.of, own) & net.W.any(axis=1))
     stands = np.linalg.norm(groups.pulls(found.lam), axis=1) <= _STANDS
     rows = rows[~(stands & core.rests.any())[groups.of[rows]]]
     if not len(rows):
