@@ -25,7 +25,7 @@ _COUNTS = 1e-6
 # The boundary of a sample with less than this part of all weights is one where no pull changes.
 _WEIGHS = 1e-9
 # A pull is beyond a boundary by rounding up to this part of its size, and a multiplier beyond its interval.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-7
 
 
 def events_to_come(state: State, core: Core, lam: FloatArray) -> list[str]:
