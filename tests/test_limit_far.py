@@ -68,7 +68,7 @@ def test_neurons_that_grow_exactly_as_fast_as_the_limit_stay_as_faint_as_they_ar
     faint = int(sol.limit.reason.split(": ")[-1].split(", ")[-1])
     louder = {name: sol._raw[name].copy() for name in ("final_W", "final_a")}
     for array in louder.values():
-        array[faint] *= 1e4
+        array[faint] *= 1e6
     with_group = Solution(sol.data, sol.initial, sol.settings, {**sol._raw, **louder}).limit
     assert not with_group.certified
     assert "will start new groups of it" in with_group.reason

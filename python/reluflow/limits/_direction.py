@@ -84,7 +84,7 @@ def direction(state: State, core: Core) -> Limit:
     residuals = residuals_of(state.groups, net, found.lam, state.data.y, core)
     turn = _angle(state.net, net)
     reasons, notes = _doubts(state, core, residuals, found, turn), _notes(state, found, core)
-    reasons = reasons or events_to_come(state, core, found.lam)
+    reasons = reasons or events_to_come(state, core, found.lam, found.live)
     if not reasons:
         reasons, outside = _growing(state, core, found)
         if outside:
