@@ -73,6 +73,57 @@ def test_climbing_from_many_starts_finds_the_directions_of_the_full_search(seed)
         np.testing.assert_array_equal(one.sector, two.sector)
 
 
+def where_euler_goes(data, w, sign, *, leak=0.0, step=2e-3, steps=8_000):
+    lam = 0.5 * data.y
+    w = w / np.linalg.norm(w)
+    for _ in range(steps):
+        w = w + step * sign * ((np.where(data.X @ w > 0, 1.0, leak) * lam) @ data.X)
+        w /= np.linalg.norm(w)
+    return w
+
+
+def test_a_direction_whose_cell_pulls_it_to_zero_goes_on_across_its_boundary():
+    data = rf.Dataset([[-3.0, 1.0], [2.0, -2.0]], [1, -1])
+    (found,) = analysis.extremal_from(data, [[0.0, -3.0]], [1])
+    np.testing.assert_allclose(found.direction, np.array([-3.0, 1.0]) / np.sqrt(10), atol=1e-12)
+    np.testing.assert_allclose(where_euler_goes(data, np.array([0.0, -3.0]), 1), found.direction, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_start_finds_the_direction_to_which_its_neuron_turns(seed):
+    data = random_data(seed, n=12, d=4)
+    for sign, start in zip((1, -1) * 3, on_the_sphere(6, 4, seed=seed), strict=True):
+        found = analysis.extremal_from(data, start[None], [sign], leak=0.2)
+        end = where_euler_goes(data, start, sign, leak=0.2)
+        (one,) = found
+        assert one.sign == sign
+        np.testing.assert_allclose(one.direction, end, atol=5e-3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("leak", [0.0, 0.5])
+def test_what_is_reached_on_whole_numbers_is_listed(seed, leak):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (7, 4)) if seed % 2 else rng.integers(1, 4, (6, 3)) * rng.choice([-1.0, 1.0], (6, 3))
+    data = rf.Dataset(X, rng.choice([-1.0, 1.0], len(X)))
+    listed = analysis.extremal_directions(data, leak=leak)
+    for one in analysis.extremal_from(data, on_the_sphere(40, data.d, seed), np.tile([1.0, -1.0], 20), leak=leak):
+        apart = [np.linalg.norm(one.direction - e.direction) for e in listed if e.sign == one.sign]
+        assert min(apart, default=np.inf) < 1e-7
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 3.7e3])
+def test_samples_that_cancel_make_no_directions(scale):
+    twice = scale * np.array([[0.3, 0.1], [0.3, 0.1]])
+    assert analysis.extremal_directions(rf.Dataset(twice, [-1, 1]), leak=0.1) == []
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        X = scale * rng.standard_normal((4, 3))
+        X[1] = X[0]
+        data = rf.Dataset(X, [1, -1, *rng.choice([-1.0, 1.0], 2)])
+        assert all(e.sign * e.value > 1e-9 * scale for e in analysis.extremal_directions(data, leak=0.1))
+
+
 def test_flipping_the_labels_swaps_maxima_and_minima():
     data = random_data(4)
     flipped = analysis.extremal_directions(rf.Dataset(data.X, -data.y))

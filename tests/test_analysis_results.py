@@ -143,8 +143,8 @@ def test_zarr_gives_back_the_same_dataset_bit_for_bit(tmp_path):
         (lambda s, net: analysis.decision_plane(s.data, net, extent=-1.0), "extent must be a finite number above 0"),
         (lambda s, net: analysis.decision_plane(s.data, net, extent=[1.0]), "extent must be a finite number above 0"),
         (lambda s, net: analysis.compare_with_descent(s, steps=0.1), r"steps must have the shape \(k,\)"),
-        (lambda s, net: analysis.extremal_from(s.data, np.eye(2), [1]), "signs must have one entry for each of the 2"),
-        (lambda s, net: analysis.extremal_from(s.data, np.eye(3), [1] * 3), "directions must have 2 columns, as X"),
+        (lambda s, net: analysis.extremal_from(s.data, np.eye(2), [1]), "signs must have one sign for each of the 2"),
+        (lambda s, net: analysis.extremal_from(s.data, np.eye(3), [1] * 3), "directions must have rows of 2 entries"),
         (lambda s, net: analysis.relative_error(net, rf.Network([[1.0]], [1.0])), "net must have 1 neurons of dim 1"),
     ],
 )

@@ -8,22 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from .._least_distance import project_on_cone
-from .._validation import FloatArray, PatternArray, ReadOnly, invalid, leak_value, real_array
+from .._validation import FloatArray, PatternArray, ReadOnly, leak_value, real_array
 from ..convex import arrangements
 from ..datasets import Dataset
+from ..early import early_alignment
 from ..kinks._boundaries import Boundaries, boundaries
 from ..losses import LossName, ReductionName, early_duals
 from ._inputs import check_data
 from ._kernels import slopes_of
 
-# A pull this small against |Xᵀλ| is rounding: the cone's best direction is then the origin.
+# A pull this small against Σ |λ_i||x_i| is rounding: the cone's best direction is then the origin.
 _ZERO_TOL = 1e-10
 # Two unit vectors closer than this are one extremal direction.
 _SAME_TOL = 1e-7
 # A sample with |x_i·w| below this times |x_i| lies on the boundary of an extremal direction.
 _BOUNDARY_TOL = 1e-9
-# Crossings of boundaries that one ascent may take per boundary of the data; ascents seen need far fewer than one.
-_CROSSINGS_PER_BOUNDARY = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +58,10 @@ class _Early:
     def pull(self, signs: PatternArray) -> FloatArray:
         return np.asarray((slopes_of(signs, self.leak) * self.lam) @ self.data.X)
 
-    def kink(self) -> FloatArray:
-        """Slope that G gains per unit when a boundary is crossed upwards, shape (p,)."""
-        strength = (1.0 - self.leak) * self.lam * np.linalg.norm(self.data.X, axis=1)
-        return np.asarray(np.bincount(self.boundaries.boundary, weights=strength), dtype=np.float64)
+    @property
+    def rounding(self) -> float:
+        """Pulls up to this size are zero."""
+        return _ZERO_TOL * float(np.abs(self.lam) @ np.linalg.norm(self.data.X, axis=1))
 
 
 def early_objective(
@@ -162,14 +161,15 @@ def extremal_from(
 ) -> list[ExtremalDirection]:
     """Find the extremal directions that are reached from given ones, for data with too many cells to list.
 
-    From each direction G is climbed (sign +1) or descended (sign -1) from cell to cell, as a neuron
-    of vanishing size does; directions that die on the way find nothing.
+    From each direction a neuron of vanishing size is followed, up G (sign +1) or down (sign -1), as `early_alignment`
+    does. Directions that die on the way find nothing, nor do those whose way branches, and those that end where G
+    still grows to one side, as starts exactly on a boundary and data of whole numbers can; `early_alignment` tells.
 
     Parameters
     ----------
     data : Dataset
     directions : array_like, shape (p, d)
-        For example the rows of W at the start.
+        For example the rows of W at the start; none may be zero.
     signs : array_like, shape (p,)
         +1 or -1, for example the signs of a.
     leak, loss, reduction
@@ -187,22 +187,16 @@ def extremal_from(
     >>> net = rf.Network.init(4, 64, seed=0)
     >>> found = rf.analysis.extremal_from(data, net.W, net.a / abs(net.a))
     >>> [(e.sign, round(e.value, 2)) for e in found]
-    [(1, 73.05), (1, 73.05)]
+    [(1, 73.05), (1, 73.05), (-1, -69.97)]
     """
     check_data(data)
-    rows = real_array(directions, "directions", "(p, d)")
-    side = real_array(signs, "signs", "(p,)")
-    if rows.shape[1] != data.d:
-        raise invalid("directions", f"have {data.d} columns, as X", f"{rows.shape[1]}")
-    if len(side) != len(rows):
-        raise invalid("signs", f"have one entry for each of the {len(rows)} directions", f"{len(side)}")
+    ends = early_alignment(data, directions, signs, leak=leak, loss=loss, reduction=reduction)
     found: list[ExtremalDirection] = []
     for sign in (1, -1):
         early = _early(data, leak, loss, reduction, sign)
-        known: dict[bytes, FloatArray | None] = {}
-        tops = [_climb(early, row, known) for row in rows[side == sign]]
-        reached = _distinct(np.array([top for top in tops if top is not None]))
-        found += sorted((_extremal(early, sign, u) for u in reached), key=lambda e: -abs(e.value))
+        reached = _distinct(ends.direction[(ends.signs == sign) & (ends.status == "extremal")])
+        kept = [_extremal(early, sign, u) for u in reached if _is_strict(early, u)]
+        found += sorted(kept, key=lambda e: -abs(e.value))
     return found
 
 
@@ -210,17 +204,11 @@ def _early(data: Dataset, leak: float, loss: str, reduction: str, sign: int) -> 
     return _Early(data, sign * early_duals(data, loss, reduction), leak_value(leak), boundaries(data.X))
 
 
-def _projected(pull: FloatArray, normals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Project a pull on the cone {w : normals @ w >= 0}: exactly to zero where it points away from the whole cone."""
-    point, push = project_on_cone(pull, normals)
-    return (point if np.linalg.norm(point) > _ZERO_TOL * np.linalg.norm(pull) else np.zeros_like(point)), push
-
-
 def _cell_best(early: _Early, cell: PatternArray) -> FloatArray:
     """Return the unit vector where G is largest in the closure of a cell; zeros if G is positive nowhere there."""
-    point, _ = _projected(early.pull(cell), cell[:, None] * early.data.X)
+    point, _ = project_on_cone(early.pull(cell), cell[:, None] * early.data.X)
     size = np.linalg.norm(point)
-    return np.asarray(point / size if size > 0 else point)
+    return np.asarray(point / size if size > early.rounding else np.zeros_like(point))
 
 
 def _distinct(rows: FloatArray) -> list[FloatArray]:
@@ -243,46 +231,26 @@ def _all_agree(early: _Early, u: FloatArray, cells: PatternArray, best: FloatArr
     return bool((np.linalg.norm(best[touching] - u, axis=1) <= _SAME_TOL).all())
 
 
+def _is_strict(early: _Early, u: FloatArray) -> bool:
+    """Whether G falls to every side of a direction that is the best one of a closed cell.
+
+    Where the boundaries through it are independent, each has to push back by itself: from below up, from above down.
+    """
+    sector = _sector(early.data, u)
+    on = np.unique(early.boundaries.boundary[sector == 0])
+    if not len(on):
+        return True
+    rest, _, rank, _ = np.linalg.lstsq(early.boundaries.normal[on].T, early.pull(sector))
+    if rank == len(on):
+        below, above = (rest + edges[on] for edges in early.boundaries.all_edges(early.lam, early.leak))
+        return bool((below >= -early.rounding).all() and (above <= early.rounding).all())
+    touched = arrangements(early.data.X[sector == 0]).patterns
+    cells = np.tile(sector, (len(touched), 1))
+    cells[:, sector == 0] = np.where(touched, 1, -1)
+    return _all_agree(early, u, cells, np.array([_cell_best(early, cell) for cell in cells]))
+
+
 def _extremal(early: _Early, sign: int, u: FloatArray) -> ExtremalDirection:
     z = early.data.X @ u
     value = sign * float(np.maximum(z, early.leak * z) @ early.lam)
     return ExtremalDirection(sign, u, value, _sector(early.data, u))
-
-
-def _climb(early: _Early, start: FloatArray, known: dict[bytes, FloatArray | None]) -> FloatArray | None:
-    """Climb G from cell to cell; None if the direction dies. `known` holds where earlier climbs ended, by cell."""
-    tau = np.where(early.boundaries.normal @ start < 0, -1.0, 1.0)
-    passed: list[bytes] = []
-    top: FloatArray | None = None
-    for _ in range(_CROSSINGS_PER_BOUNDARY * len(tau)):
-        key = tau.tobytes()
-        if key in known:
-            top = known[key]
-            break
-        passed.append(key)
-        point, push = _projected(early.pull(early.boundaries.signs(tau)), tau[:, None] * early.boundaries.normal)
-        size = np.linalg.norm(point)
-        crossed = _crossed(push, early.kink(), float(size))
-        if not crossed.any():
-            top = np.asarray(point / size) if size > 0 else None
-            break
-        tau = np.where(crossed, -tau, tau)
-    known.update(dict.fromkeys(passed, top))
-    return top
-
-
-def _crossed(push: FloatArray, kink: FloatArray, size: float) -> npt.NDArray[np.bool_]:
-    """Which of the boundaries that stop the pull let it through: those where G is not concave enough to hold.
-
-    Boundaries with a convex kink are crossed together, for G grows across each; the others one at a time.
-    """
-    none = np.zeros(len(push), dtype=np.bool_)
-    if size == 0.0:
-        return none
-    excess = np.where(push > 0, push + np.minimum(kink, 0.0), 0.0)
-    open_ = excess > _BOUNDARY_TOL * size
-    free = open_ & (kink >= 0)
-    if free.any() or not open_.any():
-        return free
-    none[int(np.argmax(excess))] = True
-    return none
