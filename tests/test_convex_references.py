@@ -277,6 +277,16 @@ def test_a_sample_inside_the_cone_of_others_has_no_spike():
     assert found.samples.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e4])
+def test_extreme_points_have_the_values_named_where_sums_cancel(scale):
+    X = scale * np.array([[-2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
+    duals = np.array([-4.0, -1.0, -2.0])
+    found = convex.extreme_points(rf.Dataset(X, [-1, -1, -1]), duals)
+    assert not found.highest.any()
+    assert not found.maximum.any()
+    np.testing.assert_allclose(np.maximum(found.lowest @ X.T, 0) @ duals, found.minimum, rtol=1e-12)
+
+
 def test_extreme_points_are_the_best_of_their_cells():
     rng = np.random.default_rng(4)
     data = rf.Dataset(rng.standard_normal((5, 3)), np.ones(5))

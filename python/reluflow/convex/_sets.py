@@ -19,7 +19,7 @@ from ._inputs import Deadline, check_data, check_duals, fixed, fixed_bool, recti
 from ._solution import BoolArray
 
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # turns between the points of a Fibonacci sphere
-SPIKE_TOL = 1e-12  # a spike shorter than this beside |x_i| is none
+SPIKE_TOL = 1e-12  # a spike shorter than this beside |x_i| is none, an extreme point below it beside Σ |λ_i||x_i| is 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +210,16 @@ def extreme_points(data: Dataset, duals: npt.ArrayLike, *, leak: float = 0.0) ->
     patterns = arrangements(checked.X).patterns
     sums = (np.where(patterns, 1.0, alpha) * weights) @ checked.X
     cones = np.where(patterns, 1.0, -1.0)
+    rounding = SPIKE_TOL * float(np.abs(weights) @ np.linalg.norm(checked.X, axis=1))
     ends = []
     for sign in (1.0, -1.0):
         points = np.array(
             [project_on_cone(sign * c, s[:, None] * checked.X)[0] for c, s in zip(sums, cones, strict=True)]
         )
         length = np.linalg.norm(points, axis=1)
-        small = length <= SPIKE_TOL * max(1.0, float(length.max()))
-        ends.append((np.where(small[:, None], 0.0, points / np.where(small, 1.0, length)[:, None]), sign * length))
+        length = np.where(length <= rounding, 0.0, length)
+        units = points / np.where(length > 0, length, np.inf)[:, None]
+        ends.append((units + 0.0, sign * length + 0.0))  # no zero is negative
     (highest, maximum), (lowest, minimum) = ends
     return ExtremePoints(fixed_bool(patterns), fixed(highest), fixed(lowest), fixed(maximum), fixed(minimum))
 
