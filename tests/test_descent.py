@@ -127,3 +127,26 @@ def test_ctrl_c_returns_the_steps_so_far() -> None:
     assert 0 < run.steps_done < 10**7
     assert run.step_index[-1] == run.steps_done
     assert "W=" not in repr(run)
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.3), (3.0, 0.7), (1e-3, 5.0)])
+def test_with_two_rates_a_start_on_a_boundary_is_on_it(rates):
+    data = rf.Dataset([[-2.0, 2.0, -1.0]], [1.0])
+    net = rf.Network([[2.0, 3.0, 2.0]], [1.0])
+    found = rf.descend(data, net, step=0.01, n_steps=1, rates=rates).final
+    np.testing.assert_array_equal(found.W, net.W)
+    np.testing.assert_array_equal(found.a, net.a)
+
+
+def test_steps_with_two_rates_are_those_of_the_layers_times_them():
+    rng = np.random.default_rng(2)
+    data = rf.Dataset(rng.standard_normal((5, 3)), np.where(rng.random(5) < 0.5, -1, 1))
+    W, a = rng.standard_normal((4, 3)), rng.standard_normal(4)
+    found = rf.descend(data, rf.Network(W, a), step=0.1, n_steps=20, rates=(0.3, 5.0), weight_decay=0.2).final
+    for _ in range(20):
+        Z = np.maximum(data.X @ W.T, 0.0)
+        lam = data.y / (1 + np.exp(data.y * (Z @ a)))
+        down_W, down_a = a[:, None] * ((Z > 0).T * lam) @ data.X - 0.2 * W, lam @ Z - 0.2 * a
+        W, a = W + 0.1 * 0.3 * down_W, a + 0.1 * 5.0 * down_a
+    np.testing.assert_allclose(found.W, W, rtol=1e-12)
+    np.testing.assert_allclose(found.a, a, rtol=1e-12)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, overload
 
-import numpy as np
-
 from . import _core
 from ._digest import fingerprint_of
 from ._files import read_archive, write_archive
@@ -297,22 +295,19 @@ def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any]) -> Descen
     """Descend with several outputs, one part trained or two rates, as a layered network does."""
     pair = pair_of(data, reader.start, settings["loss"])
     reader = reader.going_on(pair.net)
-    inner = {**settings, "step": settings["step"] * reader.speed}
-    found = descend_layers(pair.data, reader.layers(), inner, reader.decay(settings["weight_decay"]))
-    W, a = reader.weights(found.theta)
-    with np.errstate(over="ignore"):
-        t = settings["step"] * found.step_index
-    for array in (W, a, t):
+    plain, each = reader.without_rates()
+    found = descend_layers(pair.data, plain.layers(), settings, settings["weight_decay"], each)
+    W, a = plain.weights(found.theta)
+    for array in (W, a):
         freeze(array)
-    values = {name: getattr(found, name) for name in ("step_index", "log_loss", *_VALUES)}
+    values = {name: getattr(found, name) for name in ("t", "step_index", "log_loss", *_VALUES)}
     parts = {"train": reader.train, "rates": None if reader.rates == (1.0, 1.0) else reader.rates}
     return DescentResult(
         data=kept(data, pair),
         initial=pair.net,
-        final=reader.network(found.final.theta),
+        final=plain.network(found.final.theta),
         W=W,
         a=a,
-        t=t,
         **{**values, "settings": {**settings, **parts}},
     )
 

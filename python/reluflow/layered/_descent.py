@@ -117,11 +117,11 @@ class DeepDescentResult(ReadOnly):
 
 
 def descend_layers(
-    data: object, net: DeepNetwork, settings: dict[str, Any], decay: FloatArray | float = 0.0
+    data: object, net: DeepNetwork, settings: dict[str, Any], decay: float = 0.0, rates: FloatArray | float = 1.0
 ) -> DeepDescentResult:
     """Take the steps; `settings` are the arguments of `reluflow.descend`, checked but for what needs the data.
 
-    `decay` is γ of all parameters or of each.
+    `decay` is γ, and `rates` are what the steps of all parameters or of each are multiplied by.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def descend_layers(
     if settings["batch_size"] is not None and settings["batch_size"] > len(X):
         raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
     begin = perf_counter()
-    steps = _Steps(net, X, targets, counts, decay, settings)
+    steps = _Steps(net, X, targets, counts, (decay, rates), settings)
     network = Backward(net.nodes, X)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
         status = steps.take()
@@ -171,12 +171,13 @@ class _Steps:
         X: FloatArray,
         targets: FloatArray,
         counts: FloatArray | None,
-        decay: FloatArray | float,
+        decay_and_rates: tuple[float, FloatArray | float],
         settings: dict[str, Any],
     ) -> None:
         self.net, self.X, self.targets, self.settings = net, X, targets, settings
         self.counts = np.ones(len(X)) if counts is None else counts
-        self.decay = decay
+        self.decay, rates = decay_and_rates
+        self.step = settings["step"] * rates
         self.factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
         self.done = 0
         self.theta: list[FloatArray] = [np.array(net.theta)]
@@ -188,7 +189,7 @@ class _Steps:
         every = self.settings["save_every"]
         try:
             for chosen in self._batches():
-                moved = theta + self.settings["step"] * self._descent(theta, chosen)
+                moved = theta + self.step * self._descent(theta, chosen)
                 if not isfinite(float(np.abs(moved).max())):
                     return "non_finite"
                 theta = moved

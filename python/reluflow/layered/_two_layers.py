@@ -84,6 +84,15 @@ class AsLayers:
         first, m, d = math.sqrt(self.rates[0] / self.rates[1]), *self.start.W.shape
         return np.repeat((rate * first, rate / first), (m * d, m * self.start.n_outputs))
 
+    def without_rates(self) -> tuple[AsLayers, FloatArray | float]:
+        """Return the same with the weights as they are, and the rate of each parameter, for steps that take them.
+
+        Stretched weights are rounded, and no longer on the boundaries that they were on.
+        """
+        m, d = self.start.W.shape
+        each = np.repeat(self.rates, (m * d, m * self.start.n_outputs)) if self.rates != (1.0, 1.0) else 1.0
+        return replace(self, rates=(1.0, 1.0)), each
+
     def going_on(self, net: Network) -> AsLayers:
         """Return the same for a run that goes on at another network."""
         return replace(self, start=net)
