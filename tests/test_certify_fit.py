@@ -279,3 +279,19 @@ def test_the_certificate_reads_as_one_line_and_as_a_table() -> None:
     assert repr(found).startswith("FitCertificate(global: L = 0, the least of all networks; Σ|a||w| = 1")
     assert "no network that fits has less than 1" in found._repr_html_()
     assert "Σ|a||w|" not in rf.certify(rf.Network([[1.0]], [2.0]), data, loss="squared")._repr_html_()
+
+
+@pytest.mark.parametrize("inputs", [1e-6, 1.0, 1e3])
+@pytest.mark.parametrize("weights", [1e-6, 1e-4, 1.0, 1e3])
+def test_units_of_inputs_and_outputs_do_not_change_the_verdict(inputs, weights):
+    X = np.array([[-2.3, 1.8, -0.1], [0.8, 1.7, 0.6], [1.9, -0.3, -1.1], [0.1, -0.8, 1.6]])
+    W = np.array([[-0.78, 0.55, -0.28], [0.62, -0.39, 0.68], [-0.61, -0.08, 0.79]])
+    a = np.array([1.0, -1.0, -1.0])
+    one = rf.certify(rf.Network(W, a), rf.Dataset(X, rf.Network(W, a)(X)), loss="squared")
+    net, rows = rf.Network(weights * W, weights * a), inputs * X
+    found = rf.certify(net, rf.Dataset(rows, net(rows)), loss="squared")
+    assert found.verdict == one.verdict == "least_loss"
+    assert found.lower == pytest.approx(one.lower * weights**2, rel=1e-9)
+    assert found.upper == pytest.approx(one.upper * weights**2, rel=1e-9)
+    np.testing.assert_allclose(found.best(rows), net(rows), rtol=1e-7)
+    assert found.duals @ net(rows) == pytest.approx(found.lower, rel=1e-9)

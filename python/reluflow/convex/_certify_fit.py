@@ -55,10 +55,10 @@ def certify_fit(
     if not loss.is_least:
         return _not_least(net, data, loss, tolerances)
     basis = row_space(X)
-    program = Interpolation.of(np.ascontiguousarray(X @ basis), f, net.leak, nearest.space)
     neurons = np.abs(net.a)[:, None] * (net.W @ basis)
     live = neurons.any(axis=1)
-    found = _norm(program, Neurons(neurons[live], np.sign(net.a[live])), tolerances.gap, Deadline(max_seconds))
+    own = Neurons(neurons[live], np.sign(net.a[live]))
+    found = _norm((X @ basis, f, net.leak, nearest.space), own, tolerances.gap, Deadline(max_seconds))
     return _of_norm(net, data, loss, found, basis, tolerances.gap)
 
 
@@ -70,12 +70,30 @@ def _residual(net: Network, data: Dataset, counts: FloatArray, errors: FloatArra
     return subgradient(net, data, used, -counts * errors, 0.0, wall_tol) / size
 
 
-def _norm(program: Interpolation, own: Neurons, gap_tol: float, deadline: Deadline) -> Bounds | None:
-    """Return the bounds of the least norm, those of the network itself where they are enough; None for outputs 0."""
-    if not program.objective.y.any():
+def _norm(
+    problem: tuple[FloatArray, FloatArray, float, FloatArray | None], own: Neurons, gap_tol: float, deadline: Deadline
+) -> Bounds | None:
+    """Return the bounds of the least norm, those of the network itself where they are enough; None for outputs 0.
+
+    The tolerances of the search are those of inputs and outputs of size one, to which both are brought.
+    """
+    R, f, leak, space = problem
+    if not f.any():
         return None
+    rows, outputs = _power_of_two(float(np.linalg.norm(R, axis=1).max())), _power_of_two(float(np.abs(f).max()))
+    program = Interpolation.of(np.ascontiguousarray(R / rows), f / outputs, leak, space)
+    own = Neurons(own.neurons / outputs * rows, own.signs)
     found = program.own_bounds(own, gap_tol, deadline)
-    return found if found.gap <= gap_tol else found.with_better(program.solve(own, gap_tol, deadline))
+    if found.gap > gap_tol:
+        found = found.with_better(program.solve(own, gap_tol, deadline))
+    size = outputs / rows
+    net = Neurons(found.net.neurons * outputs / rows, found.net.signs)
+    return Bounds(net, found.upper * size, found.duals / rows, found.lower * size, found.norm)
+
+
+def _power_of_two(size: float) -> float:
+    """Return the power of two below a size: multiplying by it rounds nothing."""
+    return float(2.0 ** np.floor(np.log2(size)))
 
 
 def _of_norm(
