@@ -124,6 +124,8 @@ def test_rank_deficient_data_have_the_patterns_of_their_row_space():
 def test_data_of_zeros_only_have_one_pattern():
     found = convex.arrangements(np.zeros((3, 2)))
     assert found.patterns.tolist() == [[True, True, True]]
+    np.testing.assert_array_equal(np.linalg.norm(found.witnesses, axis=1), 1.0)
+    assert (found.n_expected, found.complete, found.coverage) == (1, True, 1.0)
 
 
 def test_the_order_of_the_samples_does_not_change_the_set():

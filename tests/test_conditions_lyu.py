@@ -76,6 +76,17 @@ def test_the_max_margin_direction_is_principal_from_the_printed_bound_on():
         assert verdict.value == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.parametrize("weights", [[1.0, 2.0, 3.0, 4.0], [0.5, 0.0, 7.0, 0.1]])
+def test_the_bounds_of_hints_count_the_weights_of_the_base(weights):
+    base = rf.Dataset(BASE.X, BASE.y, weights=weights)
+    w_star = rf.datasets.hinted(base, H=1.0, K=1.0, eps=0.125).X[0]
+    bound = rf.datasets.hint_bounds(base, H=60, K=1, eps=0.125, leak=0.5).principal
+    for H, holds in ((bound * (1 - 1e-6), False), (bound * (1 + 1e-6), True)):
+        data = rf.datasets.hinted(base, H=H, K=1, eps=0.125)
+        assert data.weights.tolist() == [1.0, 1.0, 1.0, *weights]
+        assert conditions.principal_direction(data, leak=0.5, w=w_star).holds is holds
+
+
 def test_a_principal_direction_implies_mean_dominance():
     hits = 0
     for seed in range(200):

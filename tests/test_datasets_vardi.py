@@ -147,3 +147,10 @@ def test_other_constructions_are_refused(arguments, message):
     theorem, *h = arguments
     with pytest.raises(ValueError, match=message):
         rf.datasets.vardi_shamir_srebro(theorem, **({"h": h[0]} if h else {}))
+
+
+@pytest.mark.parametrize(("theorem", "is_below"), [("3.2", False), ("4.2", True), ("4.3", True)])
+def test_the_starts_documented_as_such_are_below_ln_2(theorem, is_below):
+    c = rf.datasets.vardi_shamir_srebro(theorem)
+    loss = np.logaddexp(0.0, -rf.Network(*c.start)(c.data.X)).sum()
+    assert bool(loss < np.log(2)) is is_below

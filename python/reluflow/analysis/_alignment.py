@@ -99,10 +99,11 @@ def alignment_times(
     -------
     pandas.DataFrame
         One row a neuron: ``neuron``, ``sign``; ``condition`` whether sign(λ₀ᵀφ(X w)) = sign(a) at the start ([WP]
-        (9); the paper's y in place of λ₀ counts no weights of samples); ``start`` and ``end`` cosines; ``time`` (nan if
-        never); ``bound`` T* with R = (1 - δ/4)^½; ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time``
-        (atanh(1-δ) - atanh(start))/|g|, exact for vanishing initialisation; ``n_switches`` of the neuron before that
-        time. Bounds and limit time hold for a neuron that stays in its first sector.
+        (9); the paper's y in place of λ₀ counts no weights of samples); ``start`` and ``end`` cosines; ``time`` (nan
+        if it does at none of the sampled times: an excess that begins and ends between two is not seen); ``bound`` T*
+        with R = (1 - δ/4)^½; ``bound_printed`` with the printed R = (1 - δ/8)^½; ``limit_time`` (atanh(1-δ) -
+        atanh(start))/|g|, exact for vanishing initialisation; ``n_switches`` of the neuron before that time. Bounds
+        and limit time hold for a neuron that stays in its first sector.
 
     Examples
     --------

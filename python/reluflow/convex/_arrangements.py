@@ -52,7 +52,7 @@ class Arrangements(ReadOnly):
     patterns : ndarray of bool, shape (p, n)
         1(Xw >= 0) for each cell found.
     witnesses : ndarray, shape (p, d)
-        A unit w strictly inside each cell, in the row space of X.
+        A unit w strictly inside each cell, in the row space of X (for X = 0, which has one cell, any).
     n_expected : int
         2 Σ_{k<r} C(n' - 1, k) for n' distinct boundaries and rank r: the number of cells in general position [Cover
         1965], an upper bound otherwise.
@@ -153,6 +153,9 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     """
     inputs = real_array(X, "X", "(n, d)")
     most = integer(limit, "limit")
+    if not inputs.any():
+        whole = np.ones((1, len(inputs)), dtype=np.bool_)
+        return Arrangements(fixed_bool(whole), fixed(np.eye(1, inputs.shape[1])), 1, True, 1.0)
     basis, expected = _prepared(inputs)
     rows = np.ascontiguousarray(inputs @ basis)
     if expected > most:

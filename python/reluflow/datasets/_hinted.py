@@ -63,7 +63,7 @@ def hinted(base: Dataset, *, H: float, K: float, eps: float, w_perp: npt.ArrayLi
     Returns
     -------
     Dataset
-        n + 3 samples, the hints first.
+        n + 3 samples, the hints first. Where the base has weights a hint counts 1.
 
     Raises
     ------
@@ -88,13 +88,14 @@ def hinted(base: Dataset, *, H: float, K: float, eps: float, w_perp: npt.ArrayLi
     hints = np.vstack((along * w_star, near * w_star + across * side, near * w_star - across * side))
     y = np.concatenate((np.ones(N_HINTS), base.y))
     name = f"{base.name}, hinted".removeprefix(", ")
-    return Dataset(np.vstack((hints, base.X)), y, name=name, feature_names=base.feature_names)
+    weights = None if base.weights is None else np.concatenate((np.ones(N_HINTS), base.weights))
+    return Dataset(np.vstack((hints, base.X)), y, weights=weights, name=name, feature_names=base.feature_names)
 
 
 def hint_bounds(
     base: Dataset, *, H: float, K: float, eps: float, leak: float, w_perp: npt.ArrayLike | None = None
 ) -> HintBounds:
-    """Return the bounds that [LLWA, App. A.2] puts on the hints.
+    """Return the bounds that [LLWA, App. A.2] puts on the hints, with a sum of samples for each as often as it counts.
 
     Parameters
     ----------
@@ -121,23 +122,26 @@ def hint_bounds(
         raise invalid("leak", "lie in (0, 1]", repr(slope))
     data = hinted(base, H=H, K=K, eps=eps, w_perp=w_perp)
     w_star = _separator(base)
-    signed = data.X * data.y[:, None]
+    used = data.counts > 0
+    y, counts = data.y[used], data.counts[used]
+    signed = data.X[used] * y[:, None]
     along = signed @ w_star
     off = np.linalg.norm(signed - np.outer(along, w_star), axis=1)
-    shares = np.where(data.y > 0, 1.0, slope)[:, None]  # x⁺ = share * x
-    opposite = np.where(data.y > 0, slope, 1.0)[:, None]  # x⁻ = opposite * x
-    dominance = np.linalg.norm((signed * opposite).sum(axis=0)) + np.linalg.norm((signed * shares)[1:].sum(axis=0))
+    shares = counts * np.where(y > 0, 1.0, slope)  # x⁺ = share * x
+    opposite = counts * np.where(y > 0, slope, 1.0)  # x⁻ = opposite * x
+    dominance = np.linalg.norm(opposite @ signed) + np.linalg.norm(shares[1:] @ signed[1:])
     return HintBounds(
         eps=float(eps),
         max_eps=float(slope * along[N_HINTS:].min()),
         H=float(H),
-        principal=float(off.max() * off.sum() / (slope * along[1:].min()) - along[1:].sum()),
+        principal=float(off.max() * (counts @ off) / (slope * along[1:].min()) - counts[1:] @ along[1:]),
         dominance=float(dominance),
     )
 
 
 def _separator(base: Dataset) -> FloatArray:
-    found = linear_margin(base.X, base.y)
+    used = base.counts > 0
+    found = linear_margin(base.X[used], base.y[used])
     if not found.separable:
         raise invalid("base", "be linearly separable", f"a convex combination of y_i x_i of size {found.residual:.1e}")
     return found.direction

@@ -22,7 +22,8 @@ _SAME = {"5.3": "4.2", "5.4": "4.3"}  # theorems that use another one's construc
 def vardi_shamir_srebro(theorem: str, *, h: float = PRINTED_H) -> Construction:
     """Return a construction of [VSS] with its start, its limit and its global optimum.
 
-    All labels are +1. Each start has L(θ) < ln 2 (sum), and all claims hold for both losses.
+    All labels are +1, and all claims hold for both losses. The starts of "4.2" and "4.3" have L(θ) < ln 2 (sum); that
+    of "3.2" comes to it on its way.
 
     Parameters
     ----------
