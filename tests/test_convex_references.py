@@ -361,3 +361,14 @@ def test_a_network_that_sees_no_sample_has_no_layer_for_them():
     found = convex.layer_margin(data, rf.Network([[-1.0, 0.0]], [1.0]), 2)
     assert found.status == "infeasible"
     assert found.multipliers.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("solve", [convex.max_margin, convex.dual])
+@pytest.mark.parametrize("long", [1e2, 1e6, 1e7])
+def test_samples_of_very_different_lengths_have_their_optimum(solve, long):
+    pair = solve(rf.Dataset([[long], [-1.0]], [1, 1]))
+    assert pair.status == "optimal"
+    assert pair.value == pytest.approx(1 + 1 / long, rel=1e-10)
+    three = solve(rf.Dataset([[long, 0.0], [0.0, -1.0], [1.0, 1.0]], [1, -1, 1]))
+    assert three.status == "optimal"
+    assert three.value == pytest.approx(1 + np.sqrt(0.5), rel=1e-9)

@@ -15,7 +15,7 @@ give P*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,27 +90,29 @@ class Samples:
 
 def solve_primal(samples: Samples, pieces: Sequence[Piece], penalty: float, deadline: Deadline) -> Answer:
     """Minimise Σ|u_j| + penalty · Σ violations over one neuron a piece."""
-    active, r = samples.active, samples.R.shape[1]
+    (samples, norms), r = _of_norm_one(samples), samples.R.shape[1]
+    active, shortest = samples.active, float(norms.min())
     blocks = [_block(samples, piece) for piece in pieces]
     k, n_active = len(pieces), len(active)
     n_first = n_active + k
     width = n_first + sum(margin.shape[1] for margin, _ in blocks)
     cost = np.zeros(width)
-    cost[:n_active], cost[n_active:n_first] = penalty, 1.0
+    cost[:n_active], cost[n_active:n_first] = penalty * shortest, 1.0
     margins = sparse.hstack([sparse.eye(n_active), sparse.csc_matrix((n_active, k))] + [m for m, _ in blocks])
     inside = sparse.block_diag([b for _, b in blocks])
     inside = sparse.hstack([sparse.csc_matrix((inside.shape[0], n_first)), inside])
     slacks = sparse.eye(n_active, width)
     starts = n_first + np.cumsum([0] + [m.shape[1] for m, _ in blocks])[:-1]
-    norms = [_norm_rows(width, n_active + j, int(start), r) for j, start in enumerate(starts)]
-    A = -sparse.vstack([margins, slacks, inside, *norms])
-    b = np.concatenate((-np.ones(n_active), np.zeros(A.shape[0] - n_active)))
+    sizes = [_norm_rows(width, n_active + j, int(start), r) for j, start in enumerate(starts)]
+    A = -sparse.vstack([margins, slacks, inside, *sizes])
+    b = np.concatenate((-shortest / norms[active], np.zeros(A.shape[0] - n_active)))
     solution = _solve(cost, A, b, [n_active + n_active + inside.shape[0]], [r + 1] * k, deadline)
     x, z = np.asarray(solution.x), np.asarray(solution.z)
     duals = np.zeros(len(samples.y))
-    duals[active] = samples.y[active] * z[:n_active]
-    neurons = np.array([x[start : start + r] for start in starts]).reshape(k, r)
-    return _answer(solution, neurons, duals, float(x[:n_active].max(initial=0.0)))
+    duals[active] = samples.y[active] * z[:n_active] / norms[active]
+    neurons = np.array([x[start : start + r] for start in starts]).reshape(k, r) / shortest
+    short = x[:n_active] * norms[active] / shortest
+    return _answer(solution, neurons, duals, float(short.max(initial=0.0)))
 
 
 def solve_dual(samples: Samples, pieces: Sequence[Piece], penalty: float, deadline: Deadline) -> Answer:
@@ -119,12 +121,13 @@ def solve_dual(samples: Samples, pieces: Sequence[Piece], penalty: float, deadli
     With μ = sλ, the half cell (s, σ) is  |Σ_{y_i=s} σ_i μ_i x_i + Σ_{y_i=-s} p_i x_i| <= 1  for some p_i between μ_i
     and α μ_i.
     """
-    active, y, r = samples.active, samples.y[samples.active], samples.R.shape[1]
+    (samples, norms), r = _of_norm_one(samples), samples.R.shape[1]
+    active, y, shortest = samples.active, samples.y[samples.active], float(norms.min())
     n_active = len(active)
     others = [active[y == -piece.sign] for piece in pieces]
     starts = n_active + np.cumsum([0] + [len(o) for o in others])
     cost = np.zeros(int(starts[-1]))
-    cost[:n_active] = -1.0  # the variables are y_i λ_i
+    cost[:n_active] = -shortest / norms[active]  # the variables are y_i λ_i |x_i|
     box = sparse.vstack([sparse.eye(n_active, len(cost)), -sparse.eye(n_active, len(cost))])
     linear, cones = [box], []
     for piece, other, start in zip(pieces, others, starts, strict=False):
@@ -133,15 +136,22 @@ def solve_dual(samples: Samples, pieces: Sequence[Piece], penalty: float, deadli
         cones.append(parts[1])
     A = -sparse.vstack([*linear, *cones])
     b = np.zeros(A.shape[0])
-    b[n_active : 2 * n_active] = penalty
+    b[n_active : 2 * n_active] = penalty * shortest
     n_linear = sum(part.shape[0] for part in linear)
     b[n_linear :: r + 1] = 1.0
     solution = _solve(cost, A, b, [n_linear], [r + 1] * len(pieces), deadline)
     x, z = np.asarray(solution.x), np.asarray(solution.z)
     duals = np.zeros(len(samples.y))
-    duals[active] = y * x[:n_active]
-    neurons = -z[n_linear:].reshape(len(pieces), r + 1)[:, 1:]
-    return _answer(solution, neurons, duals, float(z[n_active : 2 * n_active].max(initial=0.0)))
+    duals[active] = y * x[:n_active] / norms[active]
+    neurons = -z[n_linear:].reshape(len(pieces), r + 1)[:, 1:] / shortest
+    short = z[n_active : 2 * n_active] * norms[active] / shortest
+    return _answer(solution, neurons, duals, float(short.max(initial=0.0)))
+
+
+def _of_norm_one(samples: Samples) -> tuple[Samples, FloatArray]:
+    """Return the samples x_i/|x_i| and |x_i|: the solver takes margins y_i f(x_i/|x_i|) >= 1/|x_i|."""
+    norms = np.linalg.norm(samples.R, axis=1)
+    return replace(samples, R=samples.R / norms[:, None]), norms
 
 
 def _block(samples: Samples, piece: Piece) -> tuple[Any, Any]:
