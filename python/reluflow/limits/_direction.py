@@ -27,6 +27,8 @@ from ._state import State
 _FIRST_SAMPLES = 150
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
+# Neurons that keep so small a part of |θ|² are nothing beside the limit.
+_FAINT = 1e-11
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
 _LARGEST_TOL = 1e-8
 # Equations that are left with more than this are not solved. Where multipliers cancel so far that the rounding of their
@@ -382,7 +384,7 @@ def _with_own_groups(state: State, found: _Solution, rows: IntArray) -> tuple[li
     """Say of neurons that end as fast as the limit in none of its groups: they keep the part of it that they have."""
     squares = state.net.a**2
     part = squares[rows] / squares[np.isin(state.groups.of, found.live)].sum()
-    is_faint = part <= CERTIFIED_TOL
+    is_faint = part <= _FAINT
     reasons, notes = [], []
     if not is_faint.all():
         reasons.append(f"neurons outside the limit will start new groups of it: {names(rows[~is_faint])}")
