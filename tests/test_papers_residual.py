@@ -1,4 +1,4 @@
-"""What the claim of [PL] Figure 2 measures, against cases that are known."""
+"""What the claims of [PL] Figures 1 and 2 measure, against cases that are known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.papers import Context
+from reluflow.papers._claim import verdict
+from reluflow.papers.phuong_lampert import _figure1 as figure1
 from reluflow.papers.phuong_lampert import _figure2 as figure2
 
 TINY = figure2.Size(8, 4, 3, 3)
@@ -57,3 +60,16 @@ def test_the_picture_has_the_panels_of_the_paper():
     figure = figure2._figure(start, data, None)
     letters = sorted(ax.get_title(loc="left")[1:2] for ax in figure.axes if ax.get_title(loc="left"))
     assert letters == list(figure2.LETTERS)
+
+
+@pytest.mark.parametrize(("name", "module", "late"), [("PL-F1", figure1, "_ON"), ("PL-F2", figure2, "ON")])
+def test_what_is_left_of_the_start_is_no_rank_two_until_it_is_nothing_beside_the_second(
+    name, module, late, monkeypatch
+):
+    """At the time of the figures the third singular value is a quarter and an eighth of the second, and that passed."""
+    monkeypatch.setattr(module, late, np.log(600.0), raising=False)
+    [claim] = rf.papers.claims(name)
+    outcome = claim.run(Context(quick=True))
+    assert verdict(claim, outcome)[0] == "failed"
+    off = [number for number in outcome.numbers if number.ok is False]
+    assert all("third singular value over the second" in number.name or "mean cosine" in number.name for number in off)
