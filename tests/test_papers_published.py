@@ -62,6 +62,19 @@ def test_the_least_norm_of_an_interpolator_is_that_of_the_convex_program():
     assert found.value > found.lower + 0.1
 
 
+def test_the_least_norm_is_asked_of_inputs_of_uneven_lengths(monkeypatch):
+    """Neurons that leave boundaries which repel, as with φ'(0) > 0, end above it; that was shown and not judged."""
+
+    def leaving(data, net, **_):
+        settings = {"loss": "squared", "reduction": "mean", "rtol": 1e-11, "on_branch": "inactive"}
+        return rf.integrate(data, net, until=orthogonal.LATE, **settings)
+
+    [claim] = rf.papers.claims("BPF-N")
+    assert verdict(claim, claim.run(Context(quick=True))) == ("holds", "")
+    monkeypatch.setattr(interpolators, "run", leaving)
+    assert verdict(claim, claim.run(Context(quick=True)))[0] == "failed"
+
+
 def test_neurons_against_a_sample_are_counted():
     data = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
     net = rf.Network([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]], [1.0, -1.0, -1.0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,14 @@ def start(z: FloatArray, signs: FloatArray, scale: float) -> Network:
     return Network(scale * z, scale * signs * np.linalg.norm(z, axis=1))
 
 
-def run(data: Dataset, net: Network, until: float = LATE) -> Solution:
-    """Integrate the flow of (1/2n) Σ (f(x_i) - y_i)²."""
-    return integrate(data, net, until=Stop(time=until), loss="squared", reduction="mean", rtol=1e-11)
+def run(
+    data: Dataset, net: Network, until: float = LATE, *, on_branch: Literal["stay", "inactive"] = "stay"
+) -> Solution:
+    """Integrate the flow of (1/2n) Σ (f(x_i) - y_i)².
+
+    The paper has φ'(0) = 0: a neuron on the boundary of a sample stays there, also where the boundary has come to repel
+    it, and leaving it would be a flow as well.
+    """
+    return integrate(
+        data, net, until=Stop(time=until), loss="squared", reduction="mean", rtol=1e-11, on_branch=on_branch
+    )
