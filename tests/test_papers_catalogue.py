@@ -9,7 +9,8 @@ import pytest
 
 import reluflow as rf
 from noticing import notices
-from reluflow.papers._claim import hindrance
+from reluflow.papers import Context
+from reluflow.papers._claim import hindrance, undecided
 from reluflow.papers._digest import code_digest
 from reluflow.papers._execute import execute
 from reluflow.papers._result import Key
@@ -61,4 +62,6 @@ def test_a_quick_run_of_a_claim_gives_the_expected_verdict_and_notices_a_wrong_c
 def test_the_page_of_the_docs_lists_every_claim_with_its_verdict():
     page = (Path(__file__).parent.parent / "docs" / "reproduction.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([^`]+)` \|.*\| (\w+) \|$", page, re.MULTILINE)
-    assert listed == [(claim.id, claim.expected) for claim in CLAIMS]
+    assert listed == [
+        (claim.id, "open" if undecided(claim, Context(quick=False)) else claim.expected) for claim in CLAIMS
+    ]

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import reluflow as rf
-from reluflow.papers import Context
+from reluflow.papers import Context, Number, Outcome
 from reluflow.papers._claim import hindrance
+from reluflow.papers._execute import execute
+from reluflow.papers._result import Key
 from reluflow.papers.phuong_lampert import _digits
 from reluflow.papers.phuong_lampert._appendix_d import pairs
 
@@ -45,6 +47,18 @@ def test_a_claim_that_cannot_be_run_stays_open_and_says_why():
     assert hindrance(dataclasses.replace(FIGURE, needs=""), Context(quick=False)) == ""
 
 
+@pytest.mark.parametrize("name", ["PL-F3", "PL-F4"])
+def test_other_digits_decide_nothing_about_mnist(name, tmp_path):
+    """They are scikit-learn's, 8 x 8 and not orthogonally separable in the seventh layer, and the claim held."""
+    [about] = rf.papers.claims(name)
+    claim = dataclasses.replace(about, run=lambda context: Outcome("digits", (Number("one", 2.0, 1.0),)), needs="")
+    for folder, verdict in ((None, "open"), (tmp_path, "failed")):
+        key = Key(rf.__version__, 0, False, "digest", str(folder or ""))
+        found = execute(claim, Context(quick=False, mnist=folder), key, tmp_path / verdict)
+        assert (found.verdict, found.numbers[0].ok) == (verdict, None if folder is None else False)
+    assert "MNIST" in about.statement
+
+
 def test_the_other_data_are_the_digits_enlarged():
     images, digits, name = _digits.images_of(Context(quick=False))
     small = pytest.importorskip("sklearn.datasets").load_digits(n_class=2)
@@ -66,7 +80,11 @@ def test_pairs_are_told_apart_by_their_digits():
     assert found.zeros == pytest.approx([1.0])
     assert found.ones == pytest.approx([half])
     assert sorted(found.between) == pytest.approx([0.0, 0.0, half, half])
-    assert found.order == pytest.approx(0.75)  # 1 is above all four, 1/√2 above two
+    assert found.order(found.within) == pytest.approx(0.75)  # 1 is above all four, 1/√2 above two
+    assert found.order(found.ones) == pytest.approx(0.5)
+    assert not found.to_the_right
+    assert found.distance == pytest.approx((1 + half) / 2 - half / 2)
+    assert pairs(rows * [[1, 1], [1, 1], [1, 1], [0.1, 1]], np.array([0, 0, 1, 1])).to_the_right
 
 
 def test_mnist_is_read_where_a_user_has_it(mnist):
@@ -101,7 +119,7 @@ def test_training_separates_the_digits_and_leaves_torch_as_it_was(torch, mnist):
     assert said[-1] == "epoch 12 of 12"
     assert len(run.features) == 8
     assert run.W7.shape == (128, 3136)
-    orders = [pairs(rows, run.digits).order for rows in run.features]
-    assert orders[-1] > 0.99
+    seventh = pairs(run.features[-1], run.digits)
+    assert seventh.order(seventh.within) > 0.99
     again = _digits.train(context, epochs=12)
     assert np.array_equal(run.W7, again.W7)

@@ -103,6 +103,22 @@ def test_the_same_run_gives_the_same_results_file_and_no_time_or_path_in_it(regi
     assert "seconds" not in texts[0]
 
 
+def test_a_claim_that_ran_on_other_data_is_open_shows_its_numbers_and_is_kept(registered, tmp_path):
+    registered(claim("WP-digits", wrong, mnist=True))
+    for _ in range(2):
+        done = rf.papers.reproduce(out=tmp_path, quick=True)
+        [result] = done.results
+        assert (done.ok, result.verdict, result.message) == (True, "open", "")
+        assert (
+            result.note
+            == "The claim is about MNIST, and these are other digits: --mnist FOLDER gives its files. A <note>."
+        )
+        assert [number.ok for number in result.numbers] == [None] * 3
+    assert len(RUNS) == 1
+    (tmp_path / "mnist").mkdir()
+    assert rf.papers.reproduce(out=tmp_path, quick=True, mnist=tmp_path / "mnist").results[0].verdict == "failed"
+
+
 def test_a_stored_result_is_used_again_only_where_nothing_has_changed(registered, tmp_path, monkeypatch):
     registered(GOOD)
     runs = []

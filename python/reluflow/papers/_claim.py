@@ -184,7 +184,8 @@ class Context:
     progress : callable
         Takes one short line that says how far the run is.
     mnist : path, optional
-        Folder with the IDX files of MNIST, for the claims on it; without it they use scikit-learn's digits.
+        Folder with the IDX files of MNIST, for the claims on it; without it they use scikit-learn's digits and are
+        open.
 
     Examples
     --------
@@ -236,6 +237,8 @@ class Claim:
         Not run in a quick run, and open there.
     needs : str
         A library beyond those of every claim, which is also the name of an extra; open where it is not installed.
+    mnist : bool
+        About MNIST: without its files the claim runs on other digits, which decide nothing, and is open.
 
     Raises
     ------
@@ -256,6 +259,7 @@ class Claim:
     root: str = ""
     full_only: bool = False
     needs: str = ""
+    mnist: bool = False
 
     def __post_init__(self) -> None:
         one_of(self.paper, f"paper of claim {self.id!r}", tuple(PAPERS))
@@ -294,6 +298,13 @@ def hindrance(claim: Claim, context: Context) -> str:
             optional_module(claim.needs, claim.needs)
         except ImportError as error:
             return f"{error}."
+    return ""
+
+
+def undecided(claim: Claim, context: Context) -> str:
+    """Return why a run of a claim decides nothing, so that it stays open; an empty text where it decides."""
+    if claim.mnist and context.mnist is None:
+        return "The claim is about MNIST, and these are other digits: --mnist FOLDER gives its files."
     return ""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._files import atomic_write, json_bytes
 from .._validation import optional_module
-from ._claim import PAPERS, Claim, Context, Outcome, hindrance, verdict
+from ._claim import PAPERS, Claim, Context, Outcome, hindrance, undecided, verdict
 from ._result import FAILED, OPEN, Key, Picture, Result, Sheet
 
 if TYPE_CHECKING:
@@ -53,16 +54,18 @@ def _run(claim: Claim, context: Context, key: Key, folder: Path) -> Result:
     if claim.run is None or missing:
         return Result(claim.id, OPEN, key, note=missing)
     try:
-        outcome = claim.run(context)
-        found, message = verdict(claim, outcome)
+        outcome, open_for = claim.run(context), undecided(claim, context)
+        found, message = (OPEN, "") if open_for else verdict(claim, outcome)
+        # Of an open claim numbers are shown and not judged.
+        numbers = tuple(replace(n, relation="shown") for n in outcome.numbers) if open_for else outcome.numbers
         return Result(
             claim.id,
             found,
             key,
             message=message,
             ran=outcome.ran,
-            note=outcome.note,
-            numbers=outcome.numbers,
+            note=f"{open_for} {outcome.note}".strip(),
+            numbers=numbers,
             figures=_draw_all(claim, outcome, folder),
             tables=tuple(_sheet(name, frame) for name, frame in outcome.tables.items()),
         )

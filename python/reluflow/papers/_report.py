@@ -22,7 +22,7 @@ _MEANINGS = {
     "holds": "what the paper states was found.",
     "misprint": "a printed formula, number or word is wrong; the result stands.",
     "differs": "a stated result or constant is wrong; the reason and the corrected statement are given and checked.",
-    "open": "not run; the reason is given.",
+    "open": "not run, or on data that decide nothing; the reason is given.",
     "failed": "a run ended with an error, or not as it should.",
 }
 

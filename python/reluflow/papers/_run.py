@@ -50,7 +50,7 @@ def reproduce(
         Run also the claims whose results are there.
     mnist : path, optional
         Folder with the IDX files of MNIST (see `reluflow.datasets.mnist`). With it the claims on MNIST run on it;
-        without it on the digits that come with scikit-learn.
+        without it on the digits that come with scikit-learn, and stay open.
     progress : callable, optional
         Takes an `Update` when a claim starts, says something, or is done.
 
@@ -154,12 +154,16 @@ def _run_all(jobs: list[Job], workers: int, n_threads: int, says: Callable[[str,
 
 
 def _stored(job: Job) -> Result | None:
-    """Return the result in the claim's folder if it was made by the same code in the same way, ran and did not fail."""
+    """Return the result in the claim's folder if it was made by the same code in the same way, ran and did not fail.
+
+    An open one that ran, on other data than its own, has numbers.
+    """
     try:
         record = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
         result = from_dict(record)
     except (OSError, ValueError, KeyError, TypeError):
         return None  # none there, or one of another make: the claim is run
     pictures = all((job.folder / picture.file).is_file() for picture in result.figures)
-    usable = result.id == job.claim.id and result.key == job.key and result.verdict not in (FAILED, OPEN) and pictures
+    ran = result.verdict != FAILED and (result.verdict != OPEN or bool(result.numbers))
+    usable = result.id == job.claim.id and result.key == job.key and ran and pictures
     return result if usable else None
