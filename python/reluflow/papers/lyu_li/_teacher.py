@@ -187,7 +187,7 @@ def _plane_numbers(
             "at_least",
             "exact",
         ),
-        Number("certified limits", float(len(sure)), n_sizes / 2, 0, "at_least", "exact"),
+        Number("certified limits", len(sure), n_sizes, source="exact"),
         Number(
             "largest angle in the plane between the drawn net and SVM, degrees; control: nets that are not trained",
             max(angles),

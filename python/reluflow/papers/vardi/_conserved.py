@@ -123,11 +123,9 @@ def drift_numbers(found: Sequence[Drift]) -> list[Number]:
             ),
             Number(
                 f"{kind}: runs of {total} that ended as asked or at rest",
-                float(len(right)),
-                total / 2,
-                0,
-                "at_least",
-                "exact",
+                len(right),
+                total,
+                source="exact",
             ),
             Number(
                 f"{kind}: how the others ended",

@@ -58,8 +58,8 @@ def theorem_4_3(context: Context) -> Outcome:
     assert certificate.convex is not None
     best = to_network(certificate.convex)
     numbers.append(exactly("neurons of the best network, so width 2 attains it", float(best.width), 2.0))
-    plain = plain_limits(context.pick(3, 40), context.seed)
-    numbers += _random_numbers(plain)
+    plain, loose = plain_limits(context.pick(3, 40), context.seed)
+    numbers += _random_numbers(plain, loose)
     return Outcome(
         "samples (±1, 1/4), (0, -1), start (0, 3), 3 and (0, -2), 2; both losses to log t = 1e4, limit polished;"
         f" {len(plain)} limits without zero inputs of random flows of 2 to 4 neurons (d = 3, n = 4 to 6)",
@@ -68,11 +68,12 @@ def theorem_4_3(context: Context) -> Outcome:
     )
 
 
-def _random_numbers(plain: list[Plain]) -> list[Number]:
-    """Return what limits of random flows without zero inputs are."""
+def _random_numbers(plain: list[Plain], loose: int) -> list[Number]:
+    """Return what limits of random flows without zero inputs are, of which `loose` have no certified one."""
     worse = sum(one.certificate.local_optimum is not True for one in plain)
     return [
         Number("limits of random flows without zero inputs", len(plain), 2, 0.0, "at_least", "exact"),
+        exactly("random flows without a certified limit", loose, 0),
         Number("of these, not certified as a local optimum", worse, 0, control=beaten_examples()),
         Number(
             "largest relative gap of Problem (11) at them: with their signs kept they are optimal; control: 0.9 λ",
@@ -135,7 +136,7 @@ def theorem_5_4(context: Context) -> Outcome:
     best = layer_margin(case.data, limit, 1, scope="global")
     outputs = layer_margin(case.data, limit, 2)
     better = case.better(0.5)
-    random = plain_limits(context.pick(3, 40), context.seed + 1)
+    random, loose = plain_limits(context.pick(3, 40), context.seed + 1)
     gaps = np.array([layer_gaps(one) for one in random])
     cross = vardi_shamir_srebro("5.3")
     frozen = vardi_shamir_srebro("3.2")
@@ -147,6 +148,7 @@ def theorem_5_4(context: Context) -> Outcome:
         " of random flows in which no neuron has a zero input",
         (
             Number("random limits without zero inputs", len(random), 2, 0.0, "at_least", "exact"),
+            exactly("random flows without a certified limit", loose, 0),
             Number(
                 "random limits: largest excess of the first layer over the optimum with its signs kept",
                 float(gaps[:, 0].max()),
