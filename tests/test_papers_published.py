@@ -16,6 +16,7 @@ from reluflow.papers.boursier import _interpolators as interpolators
 from reluflow.papers.chistikov import CLAIMS as CEL
 from reluflow.papers.chistikov import _data as correlated
 from reluflow.papers.chistikov import _endings as endings
+from reluflow.papers.chistikov import _experiments as experiments
 from reluflow.papers.chistikov import _phase_one as phase_one
 from reluflow.papers.chistikov import _phase_two as phase_two
 from reluflow.papers.tsoy import CLAIMS as TK
@@ -162,6 +163,16 @@ def test_the_claim_of_the_yardstick_fails_with_a_yardstick_of_other_targets(monk
     claim = next(claim for claim in CEL if claim.id == "CEL-L3")
     right = phase_one._yardstick
     monkeypatch.setattr(phase_one, "_yardstick", lambda data, start: right(rf.Dataset(data.X, data.y**3), start))
+    assert verdict(claim, claim.run(Context(quick=True)))[0] == "failed"
+
+
+def test_angles_that_rise_again_turn_the_claim_that_they_decrease(monkeypatch):
+    """Only the two ends of Figure 1 were compared."""
+    [claim] = rf.papers.claims("CEL-F1")
+    angles = np.tile([166.5, 100.0, 4.0**4, 1.0], (5, 1)) * [1, 1, 1e-3, 1e-3]
+    monkeypatch.setattr(experiments, "_trials", lambda *_: angles)
+    assert verdict(claim, claim.run(Context(quick=True))) == ("holds", "")
+    monkeypatch.setattr(experiments, "_trials", lambda *_: angles * [0.8, 1.6, 1, 1])
     assert verdict(claim, claim.run(Context(quick=True)))[0] == "failed"
 
 
