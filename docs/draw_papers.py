@@ -1,7 +1,8 @@
 """Write the claims, their verdicts and the figures of the papers into reproduction.md.
 
 Usage: python docs/draw_papers.py OUT [FULL], with the folder of `reluflow reproduce all --out OUT`. Where that run is a
-quick one, FULL is the folder of a full run of the claims with pictures, and these are taken from there.
+quick one, FULL is the folder of a full run of the claims with pictures, and these are taken from there: those that its
+results.json lists, or else those that the quick run has drawn too.
 """
 
 from __future__ import annotations
@@ -62,11 +63,20 @@ def _body(record: Record, pictures: Path, out: Path) -> str:
         parts.append("## What a quick run changes")
         parts += [_wrapped(f"- `{c['id']}`: {_plain(c['quick'])}") for c in record["claims"] if c["quick"]]
     parts.append("## The figures")
+    claims = [{**claim, "figures": _figures(claim, pictures)} for claim in record["claims"]]
     for paper, name in record["papers"].items():
-        shown = [claim for claim in record["claims"] if claim["paper"] == paper and claim["figures"]]
+        shown = [claim for claim in claims if claim["paper"] == paper and claim["figures"]]
         parts.append(f"### Figures of {name}")
         parts += [_pictures(claim, pictures) for claim in shown if _is_figure(claim)]
     return "\n\n".join(parts)
+
+
+def _figures(claim: Record, folder: Path) -> list[Record]:
+    """Return the figures that a claim has in the folder's own results, where it has some, or else those it has here."""
+    results = folder / "results.json"
+    listed = json.loads(results.read_text(encoding="utf-8"))["claims"] if results.is_file() else []
+    found = [other["figures"] for other in listed if other["id"] == claim["id"]]
+    return [*found, claim["figures"]][0]
 
 
 def _is_figure(claim: Record) -> bool:

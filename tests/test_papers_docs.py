@@ -65,6 +65,19 @@ def test_pictures_of_a_quick_run_come_from_a_full_one(script, tmp_path):
     assert (script.PICTURES / "PL-C1-function.png").read_bytes() == b"a picture"
 
 
+def test_pictures_that_a_quick_run_does_not_draw_come_from_a_full_one(script, tmp_path):
+    """A page of a quick run had none of [PL] Figures 3 and 4, and not Figure 2 as printed."""
+    out, full = tmp_path / "out", tmp_path / "full"
+    rf.papers.reproduce("PL-F3", out=out, quick=True)
+    (full / "PL-F3").mkdir(parents=True)
+    (full / "PL-F3" / "products.png").write_bytes(b"a picture")
+    figure = {"name": "products", "file": "products.png", "caption": "Inner products."}
+    (full / "results.json").write_text(json.dumps({"claims": [{"id": "PL-F3", "figures": [figure]}]}))
+    assert script.main([str(out), str(full)]) == 0
+    assert "![Inner products.](reproduction/PL-F3-products.png)" in script.PAGE.read_text()
+    assert (script.PICTURES / "PL-F3-products.png").read_bytes() == b"a picture"
+
+
 def test_a_run_that_is_not_whole_writes_no_page(script, tmp_path, capsys):
     (tmp_path / "results.json").write_text(json.dumps({"interrupted": True, "counts": {"failed": 0}}))
     assert script.main([str(tmp_path)]) == 2

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 LARGE = 0.1  # of the largest singular value
 FAR = 0.5  # of the farthest row of a side: what is beyond is in the cluster of that side
-NEARLY = 0.1  # an inner product between unit features that a histogram shows as none
+# An inner product between unit features that a histogram shows as none, and a share of pairs that it does not show.
+NEARLY, UNSEEN = 0.1, 0.005
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,13 @@ def _figure3(context: Context) -> Outcome:
             control=found[0].distance / max(layer.distance for layer in found),
         ),
         Number(
-            "seventh layer: largest inner product between digits, of unit features: none to be seen; control: of the"
-            " pixels",
-            float(seventh.between.max()),
-            NEARLY,
+            f"seventh layer: share of pairs of two digits above {NEARLY}, of unit features; control: of the pixels",
+            float((seventh.between > NEARLY).mean()),
+            UNSEEN,
             relation="at_most",
-            control=float(found[0].between.max()),
+            control=float((found[0].between > NEARLY).mean()),
         ),
+        Number("seventh layer: largest inner product between digits", float(seventh.between.max())),
         Number(
             "seventh layer: least inner product within a digit, of unit features",
             float(seventh.within.min()),
