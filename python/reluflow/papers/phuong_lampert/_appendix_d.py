@@ -76,15 +76,24 @@ def _figure3(context: Context) -> Outcome:
     run = train(context)
     found = [pairs(rows, run.digits) for rows in run.features]
     shuffled = np.random.default_rng(context.seed).permutation(run.digits)
+    numbers = _compared(found, [pairs(rows, shuffled) for rows in run.features], run.loss)
+    ran = f"{run.data}, seed {context.seed}: Adam, {EPOCHS} epochs in batches of {BATCH}; first {SHOWN} of each digit"
+    figures = {"figure3": _draw_pairs(found)}
+    figures["figure3"].set_label(_CAPTION3.format(data=run.data))
+    return Outcome(ran, numbers, figures, {"layers": _table(found)}, _NOTE)
+
+
+def _compared(found: list[Pairs], chance: list[Pairs], loss: float) -> tuple[Number, ...]:
+    """Compare the layers, pixels first, with what the figure shows; `chance` has the digits at random."""
     apart = np.diff([layer.distance for layer in found])
     seventh = found[-1]
-    numbers = (
+    return (
         Number(
             f"of pixels and {len(apart)} layers, in how many pairs of either digit lie to the right of pairs of both;"
             " control: digits at random",
             sum(layer.to_the_right for layer in found),
             len(found),
-            control=sum(pairs(rows, shuffled).to_the_right for rows in run.features),
+            control=sum(layer.to_the_right for layer in chance),
         ),
         Number(
             f"of {len(apart)} layers, how many lie farther apart than the one below: most; control: in reverse order",
@@ -116,12 +125,8 @@ def _figure3(context: Context) -> Outcome:
             wrong=1.0,
         ),
         Number("seventh layer: mean inner product between digits", float(seventh.between.mean())),
-        Number("last batch: mean loss", run.loss),
+        Number("last batch: mean loss", loss),
     )
-    ran = f"{run.data}, seed {context.seed}: Adam, {EPOCHS} epochs in batches of {BATCH}; first {SHOWN} of each digit"
-    figures = {"figure3": _draw_pairs(found)}
-    figures["figure3"].set_label(_CAPTION3.format(data=run.data))
-    return Outcome(ran, numbers, figures, {"layers": _table(found)}, _NOTE)
 
 
 _CAPTION3 = "Inner products of unit features of two samples, from the pixels (0) to the seventh layer. {data}."

@@ -214,7 +214,7 @@ CLAIMS = (
         ("S004-5.1", "004 Fig 1"),
         _figure1,
         reason="'Effectively zero' (Section 5.1) is what is left of the start: the third singular value is 4% of the"
-        " first after the 500 epochs that are printed, but still a quarter of the second. It does not move, and both"
-        " grow like √log t, so that the flow from the same start has rank two in the limit.",
+        " first after the 500 epochs that are printed, but still a quarter of the second. It does not move, and the"
+        " first two grow like √log t, so that the flow from the same start has rank two in the limit.",
     ),
 )
