@@ -161,6 +161,7 @@ class LayeredFlow final : public Run {
     bool stands(bool is_idle);
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;
+    bool decays_still();
     double log_loss_of(const Vector& theta);
 
     const Graph* graph_;

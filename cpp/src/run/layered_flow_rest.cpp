@@ -66,6 +66,15 @@ bool LayeredFlow::has_settled() {
     return growth <= std::max(kGrows, rtol) * slowest * passed;
 }
 
+// With decay a step may be short because its unit is that of another clock: what moves θ by more than the tolerance in
+// the time in which it would decay is motion, however little it is in a step.
+bool LayeredFlow::decays_still() {
+    if (!jet_.duals().decays()) return false;
+    sizes_of_units_.take(jet_.theta(0));
+    const double passed = jet_.duals().time()[1] * std::exp(jet_.duals().log_unit());  // of t, in a unit of the series
+    return sizes_of_units_.part(jet_.theta(1)) > plan_.settings.rtol * slowest_decay() * passed;
+}
+
 double LayeredFlow::slowest_decay() const {
     double slowest = std::numeric_limits<double>::infinity();
     for (const double rate : jet_.duals().decay())
@@ -78,7 +87,7 @@ bool LayeredFlow::is_at_rest(double u) {
     double moved = 0.0;
     double power = 1.0;
     for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest ? resting_ + 1 : 0;
+    resting_ = moved < kAtRest && !decays_still() ? resting_ + 1 : 0;
     return resting_ >= kRestingSteps;
 }
 
