@@ -54,8 +54,9 @@ class Resolution {
 
     /// Boundaries of units that are hidden by others are not decided together: `sizes` has to outlive this.
     void compare_with(const UnitSizes& sizes) noexcept { sizes_ = &sizes; }
-    /// Has to be told of every point that the run comes to: what vanishes is compared with what it was.
-    void see(const Vector& theta) { terms_.see(theta); }
+    /// Has to be told of every point that the run comes to, and what decay alone has left of each parameter since the
+    /// last one (empty without decay): what vanishes is compared with what it was.
+    void see(const Vector& theta, const Vector& kept = {}) { terms_.see(theta, kept); }
     /// Whatever is decided throws Abandoned from then on if `interrupt` wants it, which has to outlive this.
     void listen_to(Interrupt& interrupt) noexcept { interrupt_ = &interrupt; }
 

@@ -109,7 +109,7 @@ void LayeredFlow::start() {
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::go_on() {
     is_cut_ = shares_ = false;
-    resolution_.see(state_.theta);
+    see_sizes();
     double u = 0.0;
     if (!go_late(u) && !go_implicit(u)) u = status_ == Status::running ? go_plain() : -1.0;
     if (status_ != Status::running || u < 0.0) return false;
@@ -135,6 +135,16 @@ bool LayeredFlow::go_on() {
     if (pending_ == Status::running) pending_ = status_after(event_count());
     if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
     return status_ == Status::running && !has_ended();
+}
+
+// Of what is zero at events, its size before.
+void LayeredFlow::see_sizes() {
+    const Vector& decay = jet_.duals().decay();
+    const double passed = state_.clock.t() - std::exchange(seen_at_, state_.clock.t());
+    if (decay.size() > 0 && passed > 0.0)
+        resolution_.see(state_.theta, (-passed * decay.array()).exp().matrix());
+    else
+        resolution_.see(state_.theta);
 }
 
 // How far an explicit step goes; a negative value if the run is interrupted.

@@ -94,6 +94,7 @@ class LayeredFlow final : public Run {
     void decide_start();
     bool follows(const Place& p, const std::vector<Place>& zero) const;
     bool go_on();
+    void see_sizes();
     void keep_begin();
     void take_back();
     double first_span() const;
@@ -230,6 +231,7 @@ class LayeredFlow final : public Run {
     int idle_ = 0;
     int standing_ = 0;      // idle steps without an event since
     Vector standing_from_;  // the state was here
+    double seen_at_ = 0.0;  // t at which the sizes of terms were looked at
     int resting_ = 0;
 };
 
