@@ -1,5 +1,6 @@
 #include "layered/dual_rounding.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace reluflow::layered {
@@ -21,13 +22,17 @@ double weight(const SlidingSeries& sliding, const Member& member) {
 
 }  // namespace
 
-DualRounding::DualRounding(const Jet& jet) : jet_(&jet) {
+DualRounding::DualRounding(const Jet& jet, double until) : jet_(&jet) {
     if (jet.sliding().empty()) return;
     std::vector<Matrix> sizes;
     sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
     go_forward(sizes);
     go_backward(jet.duals().rounding(sizes.back()));
-    if (jet.duals().decays()) add_decay();
+    if (jet.duals().decays()) {
+        const Vector decay = of_decay(jet);
+        gradient_ += decay;
+        if (until > 0.0) decaying_ = growth_of_rounding(until) * jet.sliding().moved_by(decay);
+    }
     hidden_ = jet.sliding().moved_by(gradient_);  // multipliers solve Gram μ = N gradient: errors move all of them
     add_bounds();
     const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
@@ -56,6 +61,13 @@ Matrix DualRounding::of_duals(const Jet& jet) {
     std::vector<Matrix> sizes;
     own.go_forward(sizes);
     return jet.duals().rounding(sizes.back());
+}
+
+// What decays off its boundary, by rounding, pulls a multiplier.
+Vector DualRounding::of_decay(const Jet& jet) {
+    Vector decay = Vector::Zero(jet.theta(0).size());
+    jet.duals().add_decay({jet.theta(0)}, 0, decay);
+    return (kRounding / jet.span()) * decay.cwiseAbs();
 }
 
 // The sum of the sizes of the terms of h of each unit.
@@ -125,11 +137,15 @@ void DualRounding::add_to_gradient(int v) {
     }
 }
 
-// What decays off its boundary, by rounding, pulls a multiplier.
-void DualRounding::add_decay() {
-    Vector decay = Vector::Zero(gradient_.size());
-    jet_->duals().add_decay({jet_->theta(0)}, 0, decay);
-    gradient_ += (kRounding / jet_->span()) * decay.cwiseAbs();
+// By how much the rounding of what decays is more at the end of a step, in a multiplier, than at its begin. Where θ
+// falls to 1/S the terms of z of degree k come to S^k while z falls, and the squares of the normals fall to S^-2(k -
+// 1).
+double DualRounding::growth_of_rounding(double until) const {
+    double sum = 0.0;
+    for (int k = jet_->order(); k >= 0; --k) sum = sum * until + largest(jet_->theta(k));
+    int layers = 0;
+    for (const Member& member : jet_->sliding().members()) layers = std::max(layers, member.place.node);
+    return std::pow(sum / largest(jet_->theta(0)), 3 * layers - 2);
 }
 
 // Bounds are sums over the members.
@@ -144,6 +160,13 @@ double DualRounding::along(const SlidingGroup& group, const Eigen::RowVectorXd& 
     double sum = 0.0;
     for (std::size_t k = 0; k < group.boundaries.size(); ++k)
         sum += std::abs(ray[static_cast<Index>(k)]) * of_multiplier(group.boundaries[k]);
+    return sum;
+}
+
+double DualRounding::along_in_step(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < group.boundaries.size(); ++k)
+        sum += std::abs(ray[static_cast<Index>(k)]) * in_step(group.boundaries[k]);
     return sum;
 }
 

@@ -16,7 +16,8 @@ class DualRounding {
   public:
     /// Of order 0 of `jet`, after Jet::advance(). The duals of the squared loss cancel; those of other losses are known
     /// to a part of their own size, but what they pull along a normal cancels, too.
-    explicit DualRounding(const Jet& jet);
+    /// `until`: of what decays off its boundary, in a step of that length.
+    explicit DualRounding(const Jet& jet, double until = 0.0);
     /// What a step that was solved misses of multipliers and of the bounds that they are held between.
     DualRounding(const Jet& jet, const Jet::Missed& missed);
     /// By how much it may move each parameter's velocity, also where nothing slides. Of the squared loss; else zero.
@@ -24,6 +25,8 @@ class DualRounding {
 
     /// By how much it may move the duals themselves.
     static Matrix of_duals(const Jet& jet);
+    /// By how much the rounding of what decays may move each parameter's velocity, in units of the gradient.
+    static Vector of_decay(const Jet& jet);
 
     /// True if no sample has more than rounding left, now and in the steps to come, and no decay moves anything either.
     bool is_all() const noexcept { return is_all_; }
@@ -31,6 +34,9 @@ class DualRounding {
     double of_multiplier(int b) const noexcept { return hidden_.size() == 0 ? 0.0 : hidden_[b]; }
     /// The same for what boundaries of a group hold more than pulls along a ray.
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept;
+    /// The same at any time up to `until`.
+    double in_step(int b) const noexcept { return of_multiplier(b) + (decaying_.size() == 0 ? 0.0 : decaying_[b]); }
+    double along_in_step(const SlidingGroup& group, const Eigen::RowVectorXd& ray) const noexcept;
     /// By how much rounding may move the first order of z of a place: near rest its terms are rounding themselves.
     double of_rate(const Place& p) const;
 
@@ -40,12 +46,12 @@ class DualRounding {
     void go_backward(const Matrix& errors, const Vector* of_theta = nullptr);
     void add_errors_of(const Edge& edge, const Vector& of_theta, Matrix& arriving) const;
     void add_to_gradient(int v);
-    void add_decay();
+    double growth_of_rounding(double until) const;
     void add_bounds();
 
     const Jet* jet_ = nullptr;
     std::vector<Matrix> arriving_, delta_;  // by node: of what arrives at h and z, and of δ
-    Vector gradient_, hidden_;              // hidden_: by boundary
+    Vector gradient_, hidden_, decaying_;   // the last two by boundary
     bool is_all_ = false;
 };
 

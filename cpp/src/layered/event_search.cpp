@@ -38,11 +38,11 @@ bool is_zero(const Jet& jet, const Boundary& own) {
 /// What rounding hides in the multipliers of a step, which few steps have to ask for, and what the step itself misses.
 class Hidden {
   public:
-    Hidden(const Jet& jet, double missed) : jet_(jet), missed_(missed) {}
+    Hidden(const Jet& jet, double missed, double until) : jet_(jet), missed_(missed), until_(until) {}
 
-    double at(int b) { return known().of_multiplier(b) + (is_solved() ? solved().of_multiplier(b) : 0.0); }
+    double at(int b) { return known().in_step(b) + (is_solved() ? solved().of_multiplier(b) : 0.0); }
     double along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
-        return known().along(group, ray) + (is_solved() ? solved().along(group, ray) : 0.0);
+        return known().along_in_step(group, ray) + (is_solved() ? solved().along(group, ray) : 0.0);
     }
     double of_rounding(int b) { return known().of_multiplier(b); }
     double rounding_along(const SlidingGroup& group, const Eigen::RowVectorXd& ray) {
@@ -64,14 +64,14 @@ class Hidden {
     static double seen(double gap, double size) noexcept { return gap < size ? gap + kBeyond * size : gap; }
 
   private:
-    const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_); }
+    const DualRounding& known() { return rounding_ ? *rounding_ : rounding_.emplace(jet_, until_); }
 
     /// What an implicit step misses.
     bool is_solved() const noexcept { return jet_.missed().multipliers.size() > 0; }
     const DualRounding& solved() { return solved_ ? *solved_ : solved_.emplace(jet_, jet_.missed()); }
 
     const Jet& jet_;
-    double missed_;
+    double missed_, until_;
     std::optional<DualRounding> rounding_, solved_;
 };
 
@@ -247,7 +247,7 @@ bool EventSearch::may_pass(Row gap, int order, double unknown) const {
 void EventSearch::search_sliding(const Jet& jet) {
     const SlidingSeries& sliding = jet.sliding();
     const int order = jet.order() - 1;
-    Hidden hidden(jet, missed_);
+    Hidden hidden(jet, missed_, until_);
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
@@ -299,7 +299,7 @@ void EventSearch::search_groups(const Jet& jet) {
     if (jet.sliding().empty()) return;
     const int order = jet.order() - 1;
     const std::vector<SlidingGroup>& groups = jet.sliding().groups();
-    Hidden hidden(jet, missed_);
+    Hidden hidden(jet, missed_, until_);
     Row gap;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         if (is_joint(groups[g].boundaries.front())) continue;

@@ -86,8 +86,8 @@ void LocalModel::add_forces(const Matrix& duals, Vector drift) {
     }
 }
 
-void LocalModel::add_errors(const Matrix& errors) {
-    Vector velocity = Vector::Zero(velocity_.size());
+void LocalModel::add_errors(const Matrix& errors, const Vector& of_drift) {
+    Vector velocity = of_drift;
     pull_errors_.setZero(count());
     for (Index i = 0; i < X_.rows(); ++i) {
         Sent sent = nothing();

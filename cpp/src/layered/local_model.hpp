@@ -20,8 +20,8 @@ class LocalModel {
     LocalModel(const Activity& activity, const Matrix& X, const Vector& theta, const std::vector<Place>& met);
     /// What moves them: v, β and γ. `duals`: Λ at θ. `drift`: the part of v that does not come from the samples.
     void add_forces(const Matrix& duals, Vector drift);
-    /// What errors of the duals, one a sample and output, may make of v, β and γ.
-    void add_errors(const Matrix& errors);
+    /// What errors of the duals, one a sample and output, may make of v, β and γ; and those of v itself, `of_drift`.
+    void add_errors(const Matrix& errors, const Vector& of_drift);
 
     int count() const noexcept { return static_cast<int>(places_.size()); }
     /// Below before above.

@@ -113,6 +113,7 @@ class LayeredFlow final : public Run {
     }
     void measure(int k);
     double allowed(int order) const;
+    double longest_decay() const;
     double end_of_step(double u);
     double missed(double tolerance) const;
     double tolerance() const noexcept;
@@ -122,6 +123,7 @@ class LayeredFlow final : public Run {
     bool has_fallen() const;
     bool rises_within();
     void put_on_boundaries();
+    void put_back(Vector& theta);
     double shorten(double u);
     double shortest_change() const;
     bool holds_at(double u);
@@ -159,10 +161,10 @@ class LayeredFlow final : public Run {
     bool is_at_rest(double u);
     bool has_settled();
     double slowest_decay() const;
+    bool decays_still();
     bool stands(bool is_idle);
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;
-    bool decays_still();
     double log_loss_of(const Vector& theta);
 
     const Graph* graph_;

@@ -24,6 +24,7 @@ constexpr std::array kAhead = {1e-4, 1e-7, 1e-10};
 bool LayeredFlow::holds_at(double u) {
     Vector theta = state_.theta;
     jet_.theta_at(u, theta);
+    if (jet_.duals().decays()) put_back(theta);
     probed_ = false;
     probe_.start(theta, state_.activity, span_, false);
     Vector drift = Vector::Zero(theta.size());
@@ -36,7 +37,7 @@ bool LayeredFlow::holds_at(double u) {
     model.add_forces(probe_.duals().dual(0), drift / span_);
     Matrix errors = DualRounding::of_duals(probe_);
     if (jet_.missed().duals.size() > 0) errors += jet_.missed().duals;
-    model.add_errors(kBeyond * errors);
+    model.add_errors(kBeyond * errors, kBeyond * DualRounding::of_decay(probe_));
     return holds_jointly(state_.activity, model, joint_, &interrupt_);
 }
 

@@ -43,6 +43,8 @@ constexpr double kMeasuredPart = 0.45;
 constexpr double kRounding = 1e-14;
 /// What slides is put back on its boundary where z is more than this part of its terms. It matters from 1e-3 or so on.
 constexpr double kOffBoundary = 1e-6;
+/// What slides decays by so many e-foldings in a step at most: in three layers its multiplier loses three digits then.
+constexpr double kMostDecayed = 1.0;
 /// A squared loss below e^-60 is rounding itself.
 constexpr double kSmallLoss = -60.0;
 /// The rounding of a dual that cancels, as a part of its terms.
@@ -135,7 +137,14 @@ double LayeredFlow::allowed(int order) const {
     // Few orders are enough only where an event is near, and there the terms fall fast: the last one, or what the one
     // before would grow to by the fastest growth seen so far, as one alone may be small by chance.
     length = order < kFirstJudged ? std::max(length, by_growth) : length;
-    return std::min(length, jet_.duals().unsaturated_length());
+    return std::min({length, jet_.duals().unsaturated_length(), longest_decay()});
+}
+
+// The terms of z of what slides cancel where decay is all that moves it.
+double LayeredFlow::longest_decay() const {
+    if (!jet_.duals().decays() || jet_.sliding().empty()) return kNoRoot;
+    const double passed = jet_.duals().time()[1] * std::exp(jet_.duals().log_unit());  // of t, in a unit of the series
+    return kMostDecayed / (jet_.duals().decay().maxCoeff() * passed);
 }
 
 // Crossings share a step of two layers on which nothing slides.
@@ -331,19 +340,30 @@ void LayeredFlow::put_on_boundaries() {
     if (sliding.empty() || jet_.order() < 1) return;
     bool is_any_off = jet_.duals().decays();
     if (!is_any_off && !contacts_.empty()) return;
-    pre_activations(*graph_, *X_, state_.theta, z_);
+    if (!is_any_off) pre_activations(*graph_, *X_, state_.theta, z_);
     const auto is_off = [this](const Member& member) {
         const Place& p = member.place;
         return std::abs(z_[p.node](p.sample, p.unit)) > kOffBoundary * jet_.terms(p);
     };
     for (int b = 0; b < sliding.count() && !is_any_off; ++b)
         if (const Member* carrier = sliding.carrier(b); carrier != nullptr) is_any_off = is_off(*carrier);
-    if (!is_any_off) return;
+    if (is_any_off) put_back(state_.theta);
+}
+
+// Along the normals there: along those of the begin of the step what has fallen to a part since would fall short. What
+// is off by more than steps may miss is so for other reasons, or its normals are all but nothing.
+void LayeredFlow::put_back(Vector& theta) {
+    pre_activations(*graph_, *X_, theta, z_);
+    probed_ = false;
+    probe_.start(theta, state_.activity, span_, false);
+    if (!probe_.advance()) return;
+    const SlidingSeries& sliding = probe_.sliding();
     Vector offsets = Vector::Zero(sliding.count());
     for (int b = 0; b < sliding.count(); ++b)
         if (const Member* carrier = sliding.carrier(b); carrier != nullptr)
             offsets[b] = carrier->carry * z_[carrier->place.node](carrier->place.sample, carrier->place.unit);
-    state_.theta -= sliding.shift_by(offsets);
+    const Vector shift = sliding.shift_by(offsets);
+    if (largest(shift) <= plan_.settings.rtol * largest(theta)) theta -= shift;
 }
 
 // The shortest time in which a parameter changes by its own size, as a part of the unit of the series.
