@@ -114,20 +114,18 @@ def test_layers_of_rank_one_that_are_aligned_reach_the_bound_and_others_do_not()
     assert course.excess(0.9)[1] == pytest.approx(1 / 0.9 - 1, rel=1e-7)
 
 
-def test_a_run_that_ends_otherwise_is_counted_and_not_measured():
-    """It counts against the claim, which says what all flows keep."""
+def test_a_run_that_ends_otherwise_is_counted_and_measured_all_the_same():
+    """Half of the runs of a kind were enough, and the others were left out."""
     right = [conserved.Drift(kind, "reached_time", True, 1e-12, 1e-12, 0.5, 0.5) for kind in conserved.KINDS]
-    other = conserved.Drift("sparse", "undecided_event", False, 0.9, 0.9, 0.5, 0.5)
+    other = conserved.Drift("sparse", "undecided_event", False, 0.9, 0.9, 0.95, 0.95)
     numbers = {number.name: number for number in conserved.drift_numbers([*right, other])}
-    assert all(number.can_fail for number in numbers.values())
-    assert [name for name, number in numbers.items() if number.ok is False] == [
-        "sparse: runs of 2 that ended as asked or at rest"
-    ]
     assert numbers["sparse: how the others ended"].value == "undecided_event 1"
     assert numbers["sparse: runs of 2 that ended as asked or at rest"].value == 1
     drifts = [number for name, number in numbers.items() if "drift" in name]
     assert len(drifts) == 7
-    assert all(number.value == 1e-12 for number in drifts)
+    off = [name for name, number in numbers.items() if number.ok is False]
+    assert len(off) == 3
+    assert all(name.startswith("sparse") for name in off)
 
 
 @pytest.mark.parametrize("kind", conserved.KINDS)
