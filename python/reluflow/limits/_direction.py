@@ -27,8 +27,7 @@ from ._state import State
 _FIRST_SAMPLES = 150
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
-# Neurons that keep so small a part of |θ|² are nothing beside the limit.
-_FAINT = 1e-11
+_FAINT = 1e-11  # neurons that keep so small a part of |θ|² are nothing beside the limit
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
 _LARGEST_TOL = 1e-8
 # Equations that are left with more than this are not solved. Where multipliers cancel so far that the rounding of their
