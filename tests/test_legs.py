@@ -122,8 +122,8 @@ def test_faint_neurons_are_held_larger_beyond_doubles(monkeypatch: pytest.Monkey
     raised: list[np.ndarray] = []
     choose = _beyond.Beyond._raise
 
-    def spied(self: _beyond.Beyond) -> np.ndarray:
-        by = choose(self)
+    def spied(self: _beyond.Beyond, grown: np.ndarray | int = 0) -> np.ndarray:
+        by = choose(self, grown)
         raised.append(self._raised.copy())
         return by
 

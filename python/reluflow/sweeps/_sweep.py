@@ -153,8 +153,12 @@ def sweep(
     threads = thread_count(n_threads)
     if executor is not None:
         check_executor(executor)
-    # From before the runs, for a measure may change what it reads; without a store nothing needs a name.
-    key = "" if store is None else plan.key
+    try:  # before the runs, for a measure may change what it reads
+        key = plan.key
+    except ValueError:
+        if store is not None:
+            raise
+        key = ""  # without a store nothing needs a name
     kept = open_store(store, key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
     _run_all(plan, kept, executor, threads, listening)
     found = kept.dataset({"reluflow": _core.__version__, "key": key, **plan.attrs})
