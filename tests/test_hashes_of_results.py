@@ -53,6 +53,40 @@ def test_other_runs_have_another_fingerprint_and_files_the_same(kind: str, tmp_p
     assert others.count(sol.fingerprint) == 1
 
 
+def of_classes() -> Any:
+    net = rf.Network.init(4, 2, outputs=3, scale=0.3)
+    return rf.integrate(CLASSES, net, until=1.0, loss="cross_entropy")
+
+
+def with_weights() -> Any:
+    data = rf.Dataset(BINARY.X, BINARY.y, weights=[1.0, 3.0])
+    return rf.integrate(data, rf.Network.init(4, 2, scale=0.1), until=1.0, rates=(1.0, 2.0))
+
+
+def at_a_branch(**options: Any) -> Any:
+    return rf.integrate(rf.Dataset([[1.0], [-1.0]], [1, 1]), rf.Network([[0.0]], [0.5]), until=1.0, **options)
+
+
+KEPT: dict[str, Callable[[], Any]] = {
+    "classes": of_classes,
+    "weights": with_weights,
+    "layers with weights": lambda: with_weights().layered,
+    "a run that goes on": lambda: rf.integrate(with_weights().data, with_weights(), until=2.0),
+    "a branch": at_a_branch,
+    "a branch of layers": lambda: at_a_branch(rates=(1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_a_file_holds_in_another_form_counts_the_same(kind: str, tmp_path: Path) -> None:
+    sol = KEPT[kind]()
+    assert "branch" not in kind or len(sol.branchings) == 1
+    sol.save(tmp_path / "run.npz")
+    there = rf.load(tmp_path / "run.npz")
+    assert there.fingerprint == sol.fingerprint
+    assert list(there.branchings) == list(sol.branchings)
+
+
 def test_runs_on_more_threads_or_by_other_settings_are_told_apart_as_their_bits_are() -> None:
     def fingerprint(**options: Any) -> str:
         return rf.integrate(BINARY, rf.Network.init(4, 2, scale=0.1), until=5.0, **options).fingerprint

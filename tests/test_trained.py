@@ -93,7 +93,7 @@ def test_times_of_a_run_with_rates_are_those_of_its_network(tmp_path: Path) -> N
     rates = (0.3, 1.7)
     whole = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, rtol=1e-11)
     saved = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at=[0.5, 1.0, 2.0], rtol=1e-11)
-    assert saved.t == pytest.approx([0.5, 1.0, 2.0], rel=1e-15)
+    assert saved.t.tolist() == [0.5, 1.0, 2.0]
     assert saved.W[1] == pytest.approx(whole(1.0).W, abs=1e-9)
     logs = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at_log=[-1.0], rtol=1e-11)
     assert logs.a[0] == pytest.approx(whole.at(log_t=-1.0).a, abs=1e-9)
@@ -155,3 +155,59 @@ def test_a_dead_neuron_decays_on_its_boundary(rtol: float) -> None:
     assert [event.kind for event in later.events] == ["cross_down", "die"]
     assert later.success, later.message
     np.testing.assert_allclose(later.final.W, dead.final.W * np.exp(-0.1 * 199.0), rtol=100 * rtol)
+
+
+def test_the_norm_that_stops_a_run_is_that_of_the_network_with_its_fixed_outputs() -> None:
+    """One sample, one neuron, a = 1: w' = e^-w from w = 1. The norm of what moves alone was stopped at before."""
+    data, net = rf.Dataset([[1.0, 0.0]], [1]), rf.Network([[1.0, 0.0]], [1.0])
+    options = {"loss": "exponential", "train": "first"}
+    for norm in (1.5, 2.0):
+        sol = rf.integrate(data, net, until=rf.Stop(log_norm=np.log(norm), time=100.0), **options)
+        w = np.sqrt(norm**2 - 1.0)
+        assert (sol.status, sol.final.norm) == ("reached_log_norm", pytest.approx(norm, rel=1e-9))
+        assert sol.t_end == pytest.approx(np.exp(w) - np.exp(1.0), rel=1e-7)
+    for norm in (0.5, 1.2):  # it is larger than that at the start, by its outputs alone or with the first layer
+        there = rf.integrate(data, net, until=rf.Stop(log_norm=np.log(norm), time=100.0), **options)
+        assert (there.status, there.t_end) == ("reached_log_norm", 0.0)
+
+
+@pytest.mark.parametrize("rates", [(0.3, 1.7), (16.0, 2.0), (3.0, 16.0)])
+def test_times_that_were_asked_for_keep_their_bits_with_rates(rates: tuple[float, float]) -> None:
+    times = np.sort(np.random.default_rng(3).uniform(0.0, 2.0, 40))
+    data, net = rf.Dataset([[1.0, 0.5], [-0.5, 1.0]], [0.5, -1.0]), rf.Network([[0.3, 0.4], [0.5, -0.2]], [0.5, -0.5])
+    sol = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at=times)
+    assert (sol.t == times).all()
+    logs = rf.integrate(data, net, until=2.0, loss="squared", rates=rates, save_at_log=np.log(times))
+    assert (logs.log_t == np.log(times)).all()
+
+
+#: Neuron 0 comes to its boundary without a rate, and goes and comes back by rounding alone.
+GRAZING = {
+    "data": rf.Dataset([[-2.0, -2.0], [-1.0, 1.0], [1.0, 0.0], [-2.0, -2.0]], [1, 1, -1, -1]),
+    "net": rf.Network([[0.0, -1.0], [-1.5, 1.5], [1.5, -1.5], [-1.5, -1.5]], [1.0, 1.0, -1.5, 1.0]),
+}
+
+
+def test_patterns_are_made_by_the_events_of_the_run_alone(tmp_path: Path) -> None:
+    """Those of a run read from a file were those of another run from its states, with events of its own."""
+    sol = rf.integrate(**GRAZING, until=8.0, rates=(2.0, 16.0), rtol=1e-10)
+    sol.save(tmp_path / "run.npz")
+    for run in (sol, rf.load(tmp_path / "run.npz")):
+        for t in np.append(np.linspace(0.0, 8.0, 30), sol.events.t):
+            told = run.events.replay(run.initial.pattern, t)
+            assert (run(t).pattern == told).all()
+            assert (run.pattern(t) == told).all()
+        for log_t in (-2.0, 1.0, 2.0):
+            assert (run.at(log_t=log_t).pattern == run.events.replay(run.initial.pattern, np.exp(log_t))).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_pattern_at_an_event_is_that_behind_it_with_rates(seed: int) -> None:
+    """The time of an event, in the time of the layers and back, may be one before it."""
+    rng = np.random.default_rng(seed)
+    data = rf.Dataset(rng.standard_normal((8, 3)), rng.standard_normal(8))
+    net = rf.Network(0.5 * rng.standard_normal((5, 3)), 0.5 * rng.standard_normal(5))
+    sol = rf.integrate(data, net, until=3.0, loss="squared", rates=(0.3, 1.7))
+    assert len(sol.events) >= 2
+    for event in sol.events:
+        assert (sol(event.t).pattern == sol.events.replay(sol.initial.pattern, event.t)).all()

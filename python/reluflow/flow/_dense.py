@@ -16,7 +16,7 @@ from .. import _core
 from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid
 from ..datasets import Dataset
 from ..losses import core_weights
-from ._events import EventTable
+from ._events import EventTable, pattern_at
 from ._scale import hold
 from ._settings import Settings
 
@@ -151,12 +151,9 @@ class Dense:
     def pattern(self, time: float, clock: str) -> PatternArray:
         """Pattern at a time: the first one, changed by all events up to and at that time."""
         check_inside(np.array([time]), getattr(self, clock), clock)
-        pattern = np.array(self.raw["pattern0"])
         if clock == "t" and time == 0.0:  # the first of all times that doubles hold as 0
             clock, time = "log_t", float(self.log_t[0])
-        self.events.apply(pattern, 0, int(np.searchsorted(getattr(self.events, clock), time, side="right")))
-        freeze(pattern)
-        return pattern
+        return pattern_at(self.events, self.raw["pattern0"], time, clock)
 
 
 def check_inside(times: FloatArray, nodes: FloatArray, clock: str) -> None:

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from .._html import grid
 from .._validation import (
     FloatArray,
+    IntArray,
     PatternArray,
+    freeze,
     instance,
     invalid,
     read_array,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from ._solution import Solution
 
 BRANCH = EVENT_KINDS.index("branch")
+_SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
 # The sign that an event of each kind leaves behind; a branch changes none itself and is left out of replays.
 _SIGN_AFTER = np.array([1, -1, 0, 1, -1, 0, 0, 1, -1, 0], dtype=np.int8)
 _SHOWN = 10  # rows of a table's text
@@ -192,6 +195,29 @@ def _codes(kind: str | Sequence[str]) -> list[int]:
         elif name not in EVENT_KINDS:
             raise invalid("kind", "be one of " + ", ".join(EVENT_KINDS), repr(name))
     return [EVENT_KINDS.index(RENAMED_KINDS.get(name, name)) for name in names]
+
+
+def codes_with_deaths(table: EventTable, start: PatternArray) -> npt.NDArray[np.uint8]:
+    """Return the kinds of events, where a neuron that comes to slide with no active sample left has died."""
+    signs, codes = np.array(start), np.array(table.code)
+    ends: IntArray = np.flatnonzero(np.diff(table.tie, append=-1)) + 1
+    first = 0
+    for last in ends.tolist():
+        table.apply(signs, first, last)
+        for k in range(first, last):
+            if codes[k] == _SLIDE and not (signs[table.neuron[k]] > 0).any():
+                codes[k] = _DIE
+        first = last
+    freeze(codes)
+    return codes
+
+
+def pattern_at(events: EventTable, start: PatternArray, time: float, clock: str) -> PatternArray:
+    """Return the pattern `start`, changed by all events up to and at a time; `clock` is "t" or "log_t"."""
+    current = np.array(start)
+    events.apply(current, 0, int(np.searchsorted(getattr(events, clock), time, side="right")))
+    freeze(current)
+    return current
 
 
 def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:

@@ -89,6 +89,7 @@ def read_solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
     raw = {name: content[name] for name in there} | {name: meta[name] for name in RAW_VALUES}
     check_arrays(content)
     check_record(raw)
+    raw["branchings"] = [_branching(point) for point in raw["branchings"]]
     data = Dataset(y=content["y"], weights=content.get("weights"), **stored_columns(content["X"], meta))
     known = {"leak": meta["leak"], "bias_input": meta.get("net_bias_input")}
     initial = Network(content["W0"], content["a0"], pattern=content["pattern0"], **known)
@@ -96,3 +97,9 @@ def read_solution(content: dict[str, Any], meta: dict[str, Any]) -> Solution:
     times = {name: content.get(name) for name in TIMES}
     settings = Settings(**{**meta["settings"], "until": until, **times})
     return Solution(data, initial, settings, raw)
+
+
+def _branching(point: dict[str, Any]) -> dict[str, Any]:
+    """Return a branch point as the core gives it: in JSON numbers of samples that are keys are texts."""
+    options = [{int(sample): sign for sample, sign in option.items()} for option in point["options"]]
+    return {**point, "options": options}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest
 from .._files import write_archive
-from .._validation import FloatArray, IntArray, PatternArray, freeze, invalid, real, real_array
+from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
 from ..kinks import EVENT_KINDS
 from ..layered import LAYERED_KINDS, DeepSolution, LayeredBranching
@@ -24,12 +24,11 @@ from ..limits._output_problem import OutputProblem
 from ..limits._outputs import limit_of_outputs
 from ..losses import reduction_factor
 from ..networks import Network
-from ._events import EventTable
+from ._events import EventTable, codes_with_deaths, pattern_at
 from ._explore import explore
 from ._two_layer_storage import content_of_network, restored_network
 
 FORMAT = "reluflow solution of a network by layers"
-_SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
 # In the first layer every input is there all the time: units neither wake up nor run out of inputs.
 _CODES = np.array([EVENT_KINDS.index(kind) if kind in EVENT_KINDS else 255 for kind in LAYERED_KINDS], dtype=np.uint8)
 
@@ -76,9 +75,7 @@ class TwoLayerSolution:
         self.settings = settings
         self.layered = layered
         self._reader = reader
-        speed = reader.speed
-        self.t: FloatArray = layered.t if speed == 1.0 else layered.t / speed
-        self.log_t: FloatArray = layered.log_t if speed == 1.0 else layered.log_t - math.log(speed)
+        self.t, self.log_t = reader.times(layered.t, layered.log_t, settings["save_at"], settings["save_at_log"])
         self.log_loss: FloatArray = layered.log_loss
         self.W, self.a = reader.weights(layered.theta)
         for array in (self.t, self.log_t, self.W, self.a):
@@ -213,7 +210,7 @@ class TwoLayerSolution:
         if self.leak > 0.0:
             return table
         names = (table.t, table.log_t, table.neuron, table.sample)
-        return EventTable(*names, _with_deaths(table, self.initial), table.tie)
+        return EventTable(*names, codes_with_deaths(table, self._pattern0), table.tie)
 
     def pattern(self, t: float) -> PatternArray:
         """Return the signs of the pre-activations at time t, after the events of that time, shape (m, n).
@@ -238,8 +235,11 @@ class TwoLayerSolution:
             t is outside the run; the message names the range.
         """
         when = _inside(real(t, "t"), "t", self.t_start, self.t_end)
-        ends = self.layered.t_start, self.layered.t_end
-        return self._read(self.layered._state(min(max(when * self._reader.speed, ends[0]), ends[1]), "t"))
+        if when == self.t_end:
+            return self.final
+        log_start = float(self.layered._raw["checkpoints"][0]["log_t"])
+        clock = (when, "t") if when > 0.0 else (log_start, "log_t")  # the first of all times that doubles hold as 0
+        return self._network(self._theta(when), *clock)
 
     def at(self, *, log_t: float) -> Network:
         """Return the network at the time whose natural logarithm is `log_t`.
@@ -252,7 +252,23 @@ class TwoLayerSolution:
         first, last = float(self.layered._raw["checkpoints"][0]["log_t"]), self.layered.log_t_end
         shift = math.log(self._reader.speed)
         when = _inside(real(log_t, "log_t"), "log_t", first - shift, last - shift)
-        return self._read(self.layered._state(min(max(when + shift, first), last), "log_t"))
+        state = self.layered._state(min(max(when + shift, first), last), "log_t")
+        return self._network(np.asarray(state["theta"]), when, "log_t")
+
+    def _theta(self, t: float) -> FloatArray:
+        ends = self.layered.t_start, self.layered.t_end
+        return np.asarray(self.layered._state(min(max(t * self._reader.speed, ends[0]), ends[1]), "t")["theta"])
+
+    def _network(self, theta: FloatArray, time: float, clock: str) -> Network:
+        """Return the network of parameters at a time: its pattern is made by the events of the run alone."""
+        W, a = self._reader.weights(theta)
+        return self._reader.start._with(W, a, pattern_at(self.events, self._pattern0, time, clock))
+
+    @property
+    def _pattern0(self) -> PatternArray:
+        pattern = self.initial.pattern
+        assert pattern is not None  # for the type checker: the network of a run has one
+        return pattern
 
     def states(self, times: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the weights at many times: W, shape (k, m, d), and a, shape (k, m) or (k, m, K).
@@ -262,8 +278,9 @@ class TwoLayerSolution:
         ValueError
             A time is outside the run.
         """
-        nets = [self(float(t)) for t in real_array(times, "times", "(k,)")]
-        W, a = np.array([net.W for net in nets]), np.array([net.a for net in nets])
+        wanted = [_inside(float(t), "t", self.t_start, self.t_end) for t in real_array(times, "times", "(k,)")]
+        size = self.layered.initial.n_parameters
+        W, a = self._reader.weights(np.array([self._theta(t) for t in wanted]).reshape(len(wanted), size))
         freeze(W)
         freeze(a)
         return W, a
@@ -275,7 +292,8 @@ class TwoLayerSolution:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
-        return content_digest(self.data, self._reader, self.settings, self.layered)
+        reader = self._reader
+        return content_digest(self.data, self.initial, reader.train, reader.rates, self.settings, self.layered)
 
     # --- storage and text ---
 
@@ -374,20 +392,3 @@ def _inside(time: float, name: str, first: float, last: float) -> float:
     if not first <= time <= last:
         raise invalid(name, f"lie in the run, from {first!r} to {last!r}", repr(time))
     return time
-
-
-def _with_deaths(table: EventTable, initial: Network) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the kinds of events, where a neuron that comes to slide with no active sample left has died."""
-    pattern = initial.pattern
-    assert pattern is not None  # for the type checker: the network of a run has one
-    signs, codes = pattern.copy(), np.array(table.code)
-    ends: IntArray = np.flatnonzero(np.diff(table.tie, append=-1)) + 1
-    first = 0
-    for last in ends.tolist():
-        table.apply(signs, first, last)
-        for k in range(first, last):
-            if codes[k] == _SLIDE and not (signs[table.neuron[k]] > 0).any():
-                codes[k] = _DIE
-        first = last
-    freeze(codes)
-    return codes

@@ -215,6 +215,8 @@ def _criteria(stop: Stop, reader: AsLayers) -> dict[str, float | int]:
     if "direction" in given:
         reason = "it ends runs of one output with both layers trained"
         raise invalid("Stop.direction", f"be left out: {reason}", repr(given["direction"]))
+    if "log_norm" in given:
+        given["log_norm"] = reader.log_norm(given["log_norm"])
     if reader.speed == 1.0 and reader.rates == (1.0, 1.0):
         return given
     for name in _OF_PARAMETERS:

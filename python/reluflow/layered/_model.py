@@ -47,6 +47,11 @@ class Problem:
         """No compiled model yet."""
         self._model: Any = None
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """The numbers that the flow depends on, the same however the user's data hold them."""
+        return self.X, self.targets, self.loss, self.factor, self.counts, self.decay
+
     def new_model(self, begin: FloatArray | dict[str, Any]) -> Any:
         """Make a compiled model and keep it for dense output.
 

@@ -252,7 +252,7 @@ class DeepSolution:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
-        return content_digest(self.data, self.initial, self.settings, untimed(self._raw))
+        return content_digest(self._problem.content, self.initial, self.settings, untimed(self._raw))
 
     # --- storage and text ---
 

@@ -102,6 +102,7 @@ def _content(
     if "save_at" in arrays:
         settings["save_at"] = arrays["save_at"]
     raw: dict[str, Any] = {name: meta[name] for name in (*_VALUES, *_COUNTS)}
+    raw["branchings"] = [_branching(point) for point in raw["branchings"]]
     raw["events"] = {name: arrays[f"events/{name}"] for name in _EVENTS}
     for group in ("saved", "steps"):
         raw[group] = {name: arrays[f"{group}/{name}"] for name in _STATES}
@@ -136,6 +137,11 @@ def _balance(arrays: dict[str, Any], number: int) -> dict[str, Any]:
     """Return the balance of the units at a state; files of earlier versions have none."""
     name = f"state{number}/balance"
     return {"balance": arrays[name]} if name in arrays else {}
+
+
+def _branching(point: dict[str, Any]) -> dict[str, Any]:
+    """Return a branch point as the core gives it: a record in JSON has no tuples."""
+    return {**point, **{name: [tuple(row) for row in point[name]] for name in ("places", "options")}}
 
 
 def _boundary(item: list[Any]) -> tuple[Any, ...]:

@@ -49,6 +49,34 @@ class AsLayers:
     def _stretch(self) -> float:
         return 1.0 if self.rates[0] == self.rates[1] else (self.rates[1] / self.rates[0]) ** 0.25
 
+    def times(
+        self, t: FloatArray, log_t: FloatArray, asked: FloatArray | None, asked_log: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return times of the layers, and their logarithms, in the user's time.
+
+        Those that were asked for keep their bits: a product with the speed, and back, is rounded.
+        """
+        if self.speed == 1.0:
+            return t, log_t
+        own, own_log = t / self.speed, log_t - math.log(self.speed)
+        return (
+            own if asked is None else np.array(asked[: len(own)]),
+            own_log if asked_log is None else np.array(asked_log[: len(own)]),
+        )
+
+    def log_norm(self, log_norm: float) -> float:
+        """Return the logarithm of the norm of what moves, where that of the whole network is `log_norm`.
+
+        -inf where the output weights that stay are as large as that by themselves.
+        """
+        if self.train != "first":
+            return log_norm
+        largest = float(np.abs(self.start.a).max())
+        fixed = math.log(largest) + math.log(np.linalg.norm(self.start.a / largest)) if largest > 0.0 else -math.inf
+        if fixed >= log_norm:
+            return -math.inf
+        return log_norm + 0.5 * math.log1p(-math.exp(2.0 * (fixed - log_norm)))
+
     def layers(self) -> DeepNetwork:
         """Return the layered network at the start."""
         net, c = self.start, self._stretch
