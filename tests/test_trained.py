@@ -211,3 +211,23 @@ def test_the_pattern_at_an_event_is_that_behind_it_with_rates(seed: int) -> None
     assert len(sol.events) >= 2
     for event in sol.events:
         assert (sol(event.t).pattern == sol.events.replay(sol.initial.pattern, event.t)).all()
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_an_output_whose_fixed_weights_are_zero_stays_zero(loss: str, tmp_path: Path) -> None:
+    """It was refused, by the name of an argument that the caller does not know."""
+    X, W, a = [[1.0, 0.5], [-0.5, 1.0], [1.0, 1.0]], [[0.5, 0.3], [-0.2, 0.6]], np.array([1.0, 0.7])
+    classes, labels = [0, 1, 1], [1.0, -1.0, -1.0]
+    targets = np.column_stack(([1.0, 0.0, -1.0], [2.0, 1.0, 0.5])) if loss == "squared" else classes
+    wide = rf.Network(W, np.column_stack((a, 0.0 * a)))
+    sol = rf.integrate((X, targets), wide, until=3.0, loss=loss, train="first")
+    # The difference of two outputs, one of them zero, is the margin of the logistic loss.
+    one = (X, targets[:, 0]) if loss == "squared" else (X, labels)
+    alone = rf.integrate(one, rf.Network(W, a), until=3.0, loss="squared" if loss == "squared" else None, train="first")
+    np.testing.assert_allclose(sol.final.W, alone.final.W, rtol=1e-8)
+    assert (sol.a[..., 1] == 0.0).all()
+    assert [(e.neuron, e.sample, e.kind) for e in sol.events] == [(e.neuron, e.sample, e.kind) for e in alone.events]
+    sol.save(tmp_path / "run.npz")
+    there = rf.load(tmp_path / "run.npz")
+    assert there.final == sol.final
+    np.testing.assert_allclose(there(1.0).W, sol(1.0).W, rtol=1e-9)

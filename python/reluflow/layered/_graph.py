@@ -81,6 +81,8 @@ def nodes_of(spec: object) -> tuple[Node, ...]:
     nodes: list[Node] = []
     for position, given in enumerate(spec):
         nodes.append(_node(dict(given), position, nodes))
+    for position, node in enumerate(nodes[1:], start=1):
+        _check_paths(f"spec[{position}]", node, is_last=position == len(nodes) - 1)
     _check_read(nodes)
     return tuple(nodes)
 
@@ -101,8 +103,6 @@ def _node(given: dict[str, Any], position: int, before: list[Node]) -> Node:
         raise invalid(name, "be the inputs: a size alone", "edges, a bias or a leak")
     if position > 0 and not edges and bias is None:
         raise invalid(f"{name}.edges", "hold an edge from an earlier node", "none")
-    if position > 0:
-        _check_paths(name, int(size), bias, edges)
     return Node(int(size), slope, bias, edges)
 
 
@@ -138,13 +138,13 @@ def _indices(value: object, name: str, shape: tuple[int, ...]) -> IndexArray:
     return found
 
 
-def _check_paths(name: str, size: int, bias: IndexArray | None, edges: tuple[Edge, ...]) -> None:
-    """Every unit reads something."""
-    reads = np.zeros(size, dtype=bool) if bias is None else bias >= 0
-    for edge in edges:
+def _check_paths(name: str, node: Node, *, is_last: bool) -> None:
+    """Every unit reads something; an output may have fixed entries that are all zero."""
+    reads = np.zeros(node.size, dtype=bool) if node.bias is None else node.bias >= 0
+    for edge in node.edges:
         reads = reads | (edge.idx >= 0).any(axis=1)
         if edge.const is not None:
-            reads = reads | (edge.const != 0).any(axis=1)
+            reads = reads | (is_last | (edge.const != 0).any(axis=1))
     if not reads.all():
         raise invalid(name, "connect every unit to an earlier one", f"unit {int(np.argmin(reads))} without any input")
 

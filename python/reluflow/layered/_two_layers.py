@@ -10,7 +10,8 @@ import numpy as np
 
 from .._validation import FloatArray, invalid, one_of, positive
 from ..networks import Network
-from ._layers import Dense, Layer, Shared
+from ._graph import Edge
+from ._layers import Builder, Dense, Layer, Shared
 from ._network import DeepNetwork
 
 TRAINED = ("both", "first")
@@ -18,6 +19,14 @@ TRAINED = ("both", "first")
 # larger one. At 1e12 they are 1e-8 of the smaller; at 1e16 1e-6, and from 1e20 on runs with decay end near their start.
 _MOST_APART = 1e12
 Rates = tuple[float, float]
+
+
+class _FixedOutputs(Shared):
+    """The output layer whose weights stay: those of an output may all be zero, which is then 0 for ever."""
+
+    def _build(self, builder: Builder, name: str, is_last: bool) -> None:
+        idx, const, shape = self._matrix(builder, name)
+        builder.add((Edge(builder.last, "h", idx, const),), idx.shape[0], self._activation(is_last), False, shape)
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ class AsLayers:
         net, c = self.start, self._stretch
         rows = np.ascontiguousarray((net.a if net.n_outputs > 1 else net.a[:, None]).T)
         if self.train == "first":
-            last: Layer = Shared(index=np.full(rows.shape, -1), fixed=rows)
+            last: Layer = _FixedOutputs(index=np.full(rows.shape, -1), fixed=rows)
             theta = np.array(net.W).ravel()
         else:
             last = Dense(net.n_outputs)
