@@ -20,6 +20,7 @@ PYTHON_MODULES = (
     "_digest",
     "_renamed",
     "_validation",
+    "_missed",
     "_files",
     "_palette",
     "_html",

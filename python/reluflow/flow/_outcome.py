@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._validation import FloatArray
+from .._missed import missed
 from ..datasets import Dataset
 from ..networks import Network
 from ._schema import TIMES
@@ -64,11 +64,4 @@ def complete(raw: dict[str, Any], settings: Settings, *, is_leg: bool = False) -
 
 def _missed(settings: Settings, reached: int) -> str:
     """Say which of the times or norms to save at a run did not reach, if any."""
-    for name in TIMES:
-        wanted: FloatArray | None = getattr(settings, name)
-        if wanted is None or reached >= len(wanted):
-            continue
-        count, what = len(wanted) - reached, "norms" if name == "save_at_log_norm" else "times"
-        first = float(wanted[reached])
-        return f"; {count} of {len(wanted)} {what} of {name} were not reached, the first is {first!r}"
-    return ""
+    return "".join(missed(name, getattr(settings, name), reached) for name in TIMES)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._digest import content_digest
 from .._files import write_archive
+from .._missed import missed
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
 from ..kinks import EVENT_KINDS
@@ -104,8 +105,10 @@ class TwoLayerSolution:
     @property
     def message(self) -> str:
         """Why the run ended, a sentence."""
-        speed, text = self._reader.speed, self.layered.message
-        return text if speed == 1.0 or self.success else f"{text} (times are those of the layers, {speed:g} t)"
+        speed, text = self._reader.speed, str(self.layered._raw["message"])
+        if speed != 1.0 and not self.success:
+            text = f"{text} (times are those of the layers, {speed:g} t)"
+        return text + "".join(missed(name, self.settings[name], len(self.t)) for name in ("save_at", "save_at_log"))
 
     @property
     def success(self) -> bool:

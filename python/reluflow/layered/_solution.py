@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, untimed
+from .._missed import missed
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
 from ._balance import balance_weights
 from ._events import LayeredEventTable
@@ -92,8 +93,9 @@ class DeepSolution:
 
     @property
     def message(self) -> str:
-        """The outcome in words, with what it met and when."""
-        return str(self._raw["message"])
+        """The outcome in words, with what it met and when, and times to save at that it did not reach."""
+        name = "save_at_log" if self.settings.get("save_in_log") else "save_at"
+        return str(self._raw["message"]) + missed(name, self.settings.get("save_at"), len(self.t))
 
     @property
     def success(self) -> bool:
