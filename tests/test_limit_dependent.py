@@ -63,7 +63,7 @@ def test_a_boolean_function_has_a_certified_limit(width: int, scale: float, leak
     assert sol.stats["steps"] < 4000
 
 
-@pytest.mark.parametrize("seed", [1, 5])
+@pytest.mark.parametrize("seed", [1, 14])
 def test_weights_at_rest_may_outweigh_the_others_by_any_factor(seed: int) -> None:
     """Samples that no neuron drives, at log t = 1000."""
     data = rf.Dataset(CUBE, np.random.default_rng(seed).choice([-1.0, 1.0], 16))

@@ -10,7 +10,7 @@ from ..networks import Network
 from ._checks import Residuals, clipped_pulls, pattern_violation
 from ._core import Core
 from ._direction import CERTIFIED_TOL, unpolished
-from ._groups import Groups
+from ._kernel import tangent_kernel
 from ._limit import Limit
 from ._point import Point, point_of
 from ._state import State, output_terms
@@ -110,7 +110,7 @@ def _freedom(state: State) -> int:
 def _curvature(state: State, net: Network) -> float:
     """Smallest eigenvalue that is not rounding of J diag(c ℓ'') Jᵀ, the Hessian where the pulls vanish; or nan."""
     root = np.sqrt(state.data.counts * np.exp(log_curvatures(state.margins, state.loss)))
-    gram = root[:, None] * _gram(state.groups, net) * root
+    gram = root[:, None] * tangent_kernel(state.groups, net) * root
     sizes = np.linalg.eigvalsh(gram)
     sizes = sizes[sizes > _RANK_TOL * sizes[-1]]
     return float(sizes[0]) if sizes.size else float("nan")
@@ -160,22 +160,11 @@ def _take_values(state: State, values: FloatArray) -> Network:
         gap = values - a[moving] @ active
         if np.abs(gap).max() <= tolerance:
             break
-        gram = _gram(groups, Network(W, a, leak=state.net.leak))
+        gram = tangent_kernel(groups, Network(W, a, leak=state.net.leak))
         lam = _solved(gram, gap)
         W[moving] += a[moving, None] * groups.pulls(lam)[own]
         a[moving] += active @ lam
     return state.net._with(W, a)
-
-
-def _gram(groups: Groups, net: Network) -> FloatArray:
-    """J Jᵀ of the values as functions of the moving weights, with the held boundaries kept, shape (n, n)."""
-    moving = np.flatnonzero(groups.of >= 0)
-    active = groups.slope[groups.of[moving]] * (net.W[moving] @ groups.X.T)
-    gram = active.T @ active
-    for c in range(len(groups)):
-        B = groups.map(c)
-        gram += float((net.a[groups.of == c] ** 2).sum()) * (B @ B.T)
-    return np.asarray(gram)
 
 
 def _solved(gram: FloatArray, gap: FloatArray) -> FloatArray:

@@ -5,18 +5,32 @@ constant ones a neuron turns towards the pull on its group. It stays in its cell
 holds it on its boundaries lies in their intervals: conditions that hold between two sets of multipliers where they hold
 for both. But weights need not come to λ straight. Neurons outside the limit keep a part of the margins for long, and
 while they fade weights overshoot. So the pattern has to hold for weights somewhat beyond p, too.
+
+Samples at rest answer. Their own weights cancel, and what is left of them beside the shrinking ones of the others is
+what keeps their values where they are: with the tangent kernel K of the state, K_rr λ_r = -K_rg λ_g of those that grow.
+
+Where the pulls of all growing groups that drive the samples at rest of a boundary come to lie on it, Σ s a w·x of these
+tends to what is left of the value at rest, by a shift of all w·x/a in proportion to the slopes s. These fall like 1/a,
+so that the w·x tend to constants with Σ s a w·x = 0, beside which the value is nothing: of neurons in different places
+some cross. Where the boundary repels they do not come back.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import softmax
 
 from .._validation import FloatArray, IntArray
 from ..kinks._boundaries import names
-from ._checks import clipped_pulls
+from ._checks import clipped_pulls, of_core
 from ._core import Core
+from ._kernel import tangent_kernel
 from ._state import State
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 # The pattern has to hold for λ + k (p - λ) at these k. Weights were seen to come to 1.2.
 _PLACES = (1.0, 1.25)
@@ -28,45 +42,94 @@ _WEIGHS = 1e-9
 _ROUNDING = 1e-9
 # Weights that differ from λ by less than this part are λ to what a run knows of them.
 _SAME = 1e-7
+# Distances from a boundary that differ by less than this part of them are those of neurons in one place.
+_IN_ONE_PLACE = 1e-13
+# Eigenvalues of the kernel of samples at rest below this part of the largest are zero: nothing moves their values.
+_RANK_TOL = 1e-11
 
 
 def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) -> list[str]:
-    """Say which neurons leave the pattern on the way to its limit, of multipliers λ, or may; nothing if none does.
-
-    Beside samples at rest nothing is said: the weights of the state do not tell what is left of theirs.
-    """
-    if core.rests.any():
-        return []
-    groups, y = state.groups, state.data.y
+    """Say which neurons leave the pattern on the way to its limit, of multipliers λ, or may; nothing if none does."""
+    groups, y, grows = state.groups, state.data.y, np.flatnonzero(~core.rests)
     of, squares = groups.of[groups.of >= 0], state.net.a[groups.of >= 0] ** 2
     mass = np.bincount(of, squares, len(groups))
-    own = y * lam
-    p = float(own.sum()) * softmax(state.log_weights)
-    outside = ~np.isin(np.arange(len(groups)), live)
-    # A pull that comes to lie on a boundary does not say on which side a neuron outside the limit ends.
-    leaves = _beyond(state, lam) > np.where(outside, -_ROUNDING, _ROUNDING)
+    own = (y * lam)[grows]
+    p = float(own.sum()) * softmax(state.log_weights[grows])
+    across = _beyond(state, core, lam)
+    # A pull that comes to lie on a boundary does not say on which side a neuron outside the limit ends. The value of a
+    # sample at rest that the neuron drives may: below.
+    by_values = (groups.slope != 0) & core.rests & (np.abs(across) <= _ROUNDING)
+    is_open = ~np.isin(np.arange(len(groups)), live)[:, None] & ~by_values
+    leaves = (across > np.where(is_open, -_ROUNDING, _ROUNDING)).any(axis=1)
     if np.abs(p - own).sum() > _SAME * own.sum():
+        answer = _answer(state, core)
         for place in _PLACES:
-            leaves |= _beyond(state, y * np.maximum(own + place * (p - own), 0.0)) > _ROUNDING
-    leaves &= mass > _COUNTS * mass.sum()
-    rows = np.flatnonzero(np.isin(groups.of, np.flatnonzero(leaves)))
+            weights = y[grows] * np.maximum(own + place * (p - own), 0.0)
+            beyond = _beyond(state, core, _beside_rest(core, lam, weights, answer))
+            leaves |= ((beyond > _ROUNDING) & ~by_values).any(axis=1)
+    counts = mass > _COUNTS * mass.sum()
+    grow = counts & (across > -1.0).any(axis=1)
+    shifted = _shifted(state, core, lam, grow[:, None] & (groups.slope != 0), by_values)
+    rows = np.union1d(np.flatnonzero(np.isin(groups.of, np.flatnonzero(leaves & counts))), shifted)
     if not len(rows):
         return []
     return [f"neurons leave the last pattern on the way to its limit, or may: {names(rows)}; events are to come"]
 
 
-def _beyond(state: State, lam: FloatArray) -> FloatArray:
-    """How far the pull of each group is beyond a boundary of its cell, or a multiplier beyond its interval, shape (C,).
+def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask) -> IntArray:
+    """Return the neurons that samples at rest shift across their boundary.
+
+    `drives` and `at_edge`, of shape (C, n): groups that grow and drive a sample, and whose pull lies on its boundary.
+    """
+    groups, net, found = state.groups, state.net, state.groups.boundaries
+    lower, upper = found.all_edges(lam, net.leak)
+    least = _ROUNDING * float(np.abs(lam) @ np.linalg.norm(groups.X, axis=1))
+    crossing = [np.empty(0, dtype=np.int64)]
+    for k in np.unique(found.boundary[core.rests]):
+        samples = found.members(int(k))
+        i = samples[0]
+        if not (core.rests[samples].all() and drives[:, i].any() and at_edge[drives[:, i], i].all()):
+            continue
+        rows = np.flatnonzero(np.isin(groups.of, np.flatnonzero(drives[:, i])))
+        z, effect = net.W[rows] @ state.data.X[i], groups.slope[groups.of[rows], i] * net.a[rows]
+        ends = z - effect * (effect @ z) / (effect @ effect)
+        left = core.values[i] - float(net(state.data.X[i][None])[0] - effect @ z)  # by groups that do not grow
+        ends = np.where(np.abs(ends) > _IN_ONE_PLACE * np.abs(z).max(), ends, effect * left)
+        repels = groups.sign[groups.of[rows]] * (upper[k] - lower[k]) > least
+        crossing.append(rows[repels & (state.pattern[rows, i] * ends < 0)])
+    return np.concatenate(crossing)
+
+
+def _answer(state: State, core: Core) -> tuple[FloatArray, FloatArray]:
+    """Return the multipliers of samples at rest as a linear map of the others', and the projector onto what is free."""
+    rests = core.rests
+    kernel = tangent_kernel(state.groups, state.net)
+    sizes, vectors = np.linalg.eigh(kernel[np.ix_(rests, rests)])
+    kept = sizes > _RANK_TOL * sizes.max(initial=0.0)
+    basis, free = vectors[:, kept], vectors[:, ~kept]
+    return -(basis / sizes[kept]) @ (basis.T @ kernel[np.ix_(rests, ~rests)]), free @ free.T
+
+
+def _beside_rest(core: Core, lam: FloatArray, weights: FloatArray, answer: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Return multipliers of all samples for `weights` of those that grow; what these do not tell is that of λ."""
+    found = np.empty(len(lam))
+    found[~core.rests] = weights
+    found[core.rests] = answer[0] @ weights + answer[1] @ lam[core.rests]
+    return found
+
+
+def _beyond(state: State, core: Core, lam: FloatArray) -> FloatArray:
+    """How far the pull of each group is beyond each boundary, or a multiplier beyond its interval, shape (C, n).
 
     In units of the pull; below 0 by how far it is inside, -1 for groups that nothing pulls.
     """
     groups = state.groups
-    found = clipped_pulls(groups, lam, state.net.leak)
+    found = clipped_pulls(groups, lam, state.net.leak, of_core(groups, lam, core, state.net.leak))
     norms = np.linalg.norm(groups.X, axis=1)
     sizes = np.linalg.norm(found.g, axis=1)
     moves = sizes > _ROUNDING * float(np.abs(lam) @ norms)
     units = groups.sign[:, None] * found.g / np.where(moves, sizes, 1.0)[:, None]
-    weighs = np.abs(lam) > _WEIGHS * np.abs(lam).sum()
+    weighs = (np.abs(lam) > _WEIGHS * np.abs(lam).sum()) | core.rests
     free = (groups.pattern != 0) & weighs & moves[:, None]
-    across = np.where(free, -groups.pattern * (units @ (groups.X / norms[:, None]).T), -1.0).max(axis=1)
-    return np.where(found.excess > _ROUNDING, found.excess, across)
+    across = np.where(free, -groups.pattern * (units @ (groups.X / norms[:, None]).T), -1.0)
+    return np.where(found.excess[:, None] > _ROUNDING, found.excess[:, None], across)
