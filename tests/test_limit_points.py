@@ -162,3 +162,25 @@ def test_neurons_that_cancel_leave_rounding_in_the_gradient(n_outputs: int) -> N
 def test_no_more_is_certified_than_a_billionth_of_the_gradient() -> None:
     assert (rounding_left(1.0), rounding_left(1e20)) == (1e-11, 1e-9)
     assert rounding_left(1e5) == pytest.approx(8e5 * np.finfo(np.float64).eps)
+
+
+@pytest.mark.parametrize("log_time", [22.0, 30.0, 34.0])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_neuron_that_dies_like_a_power_of_t_leaves_a_saddle(outputs: int, log_time: float) -> None:
+    """a w x falls like 1/t to the target 0, and w like t^(-1/2); at zero the neuron could fit the other sample.
+
+    Newton's method left it at the rounding of a w, and the point was called a local minimum.
+    """
+    X, y, until = [[1.0], [-1.0]], np.array([0.0, 1.0]), rf.Stop(log_time=log_time)
+    if outputs == 1:
+        sol = rf.integrate(rf.Dataset(X, y), rf.Network([[0.5]], [0.5]), loss="squared", until=until)
+    else:
+        pair = np.array(X), np.column_stack((y, 0.0 * y))
+        sol = rf.integrate(pair, rf.Network([[0.5]], [[0.3, 0.4]]), loss="squared", until=until)  # type: ignore[assignment]
+    limit = sol.limit
+    assert sol.final.W[0, 0] == pytest.approx((2 * np.exp(log_time) + 4) ** -0.5, rel=1e-3, abs=2e-7)
+    assert limit.certified, limit.reason
+    assert not limit.network.theta.any()
+    assert limit.point == "saddle"
+    assert limit.escape is not None
+    assert limit.escape.w.tolist() == [-1.0]

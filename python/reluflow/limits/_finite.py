@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import FloatArray, freeze
 from ..losses import is_of_margins, log_curvatures, loss_arguments
@@ -28,13 +29,17 @@ _FAR = 1.0
 _LOST = 30.0
 # Roundings of the terms of an output that its multiplier may be off by, as they add up over neurons and dimensions.
 _ROUNDINGS = 8.0
+# A neuron adds nothing to the outputs below this part of them: 16 roundings.
+_NOTHING = 16.0 * float(np.finfo(np.float64).eps)
+# One of which the polish takes more than this part is on its way to zero.
+TAKEN_AWAY = 0.5
 # No residual above this is certified, whatever rounding leaves.
 _LARGEST_TOL = 1e-9
 
 
 def finite(state: State, core: Core) -> Limit:
     """Polish the critical point next to a state none of whose margins can grow for ever, or say that none is near."""
-    net = _take_values(state, core.values)
+    net = _without_vanished(state, _take_values(state, core.values))
     distance = float(np.linalg.norm(state.net.theta - net.theta)) / _unit(state)
     if not distance <= _FAR:
         of_margins = f"the smallest margin is {state.margins.min():.3g}, and " if is_of_margins(state.loss) else ""
@@ -69,6 +74,9 @@ def _limit(state: State, net: Network, distance: float) -> Limit:
     point = Point("not decided")
     if not reasons:
         point = Point("global") if fits else point_of(here.groups, limit, lam)
+        # A neuron of rounding may be on its way to zero or rest there: near zero it would have other ways to go.
+        nothing = is_nothing(net.W, net.a[:, None], state.data.X, net(state.data.X))[moving].any()
+        point = Point("not decided") if point.kind == "local minimum" and nothing else point
     for array in (support, held, lam):
         freeze(array)
     return Limit(
@@ -165,6 +173,20 @@ def _take_values(state: State, values: FloatArray) -> Network:
         W[moving] += a[moving, None] * groups.pulls(lam)[own]
         a[moving] += active @ lam
     return state.net._with(W, a)
+
+
+def _without_vanished(state: State, net: Network) -> Network:
+    """Take neurons for zero that the polish takes away but for rounding: those whose product a w falls like 1/t."""
+    before = np.hypot(np.linalg.norm(state.net.W, axis=1), state.net.a)
+    moved = np.hypot(np.linalg.norm(net.W - state.net.W, axis=1), net.a - state.net.a)
+    rows = is_nothing(net.W, net.a[:, None], state.data.X, net(state.data.X)) & (moved > TAKEN_AWAY * before)
+    return net._with(np.where(rows[:, None], 0.0, net.W), np.where(rows, 0.0, net.a))
+
+
+def is_nothing(W: FloatArray, a: FloatArray, X: FloatArray, f: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which neurons add to outputs `f` no more than rounding, `a` of the shape (m, K), shape (m,)."""
+    reach = np.linalg.norm(W, axis=1) * np.linalg.norm(a, axis=1) * float(np.linalg.norm(X, axis=1).max())
+    return np.asarray(reach <= _NOTHING * max(1.0, float(np.abs(f).max())))
 
 
 def _solved(gram: FloatArray, gap: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from ..kinks._boundaries import slopes, span
 from ..networks import Network
 from ._checks import Residuals
 from ._direction import CERTIFIED_TOL
-from ._finite import doubts_of_point, rounding_left
+from ._finite import TAKEN_AWAY, doubts_of_point, is_nothing, rounding_left
 from ._growing import doubts_of_rest
 from ._limit import Limit
 from ._output_direction import direction_of_outputs
@@ -151,8 +151,20 @@ def _polished(chart: _Chart) -> FloatArray:
         fitted = _interpolated(chart, x)
         if _is_fitted(problem, chart.network(fitted)):
             return fitted
-    x = _newton(chart, x)
-    return x if problem.decay == 0 else _newton(chart, _without_vanishing(chart, x))
+    found = _newton(chart, x)
+    if problem.decay == 0:
+        return _without_vanished(chart, x, found)
+    return _newton(chart, _without_vanishing(chart, found))
+
+
+def _without_vanished(chart: _Chart, start: FloatArray, x: FloatArray) -> FloatArray:
+    """Take neurons for zero that the polish takes away but for rounding: those whose product a w falls like 1/t."""
+    parts, f = [], chart.outputs(x)
+    for (q0, a0), (q, a) in zip(chart.split(start), chart.split(x), strict=True):
+        before, part = np.concatenate((q0, a0)), np.concatenate((q, a))
+        gone = np.linalg.norm(part - before) > TAKEN_AWAY * np.linalg.norm(before)
+        parts.append(0.0 * part if gone and is_nothing(q[None], a[None], chart.problem.X, f)[0] else part)
+    return np.concatenate(parts)
 
 
 def _without_vanishing(chart: _Chart, x: FloatArray) -> FloatArray:
@@ -243,6 +255,8 @@ def _finite(chart: _Chart, x: FloatArray, goes_on: bool) -> Limit:
         own = parts_that_fall(downhill, chart.start - x, np.linalg.norm(state.theta, axis=1), chart.owner)
         reasons = doubts_of_leaving(problem, state, net, lam, own)
     decided = point.undecided() if reasons else _decided(chart, x, point, values, unit)
+    if decided.kind == "local minimum" and is_nothing(net.W, net.a, problem.X, f)[chart.rows].any():
+        decided = point.undecided()  # a neuron of rounding may rest at zero, where it has other ways to go
     return _limit(problem, net, lam, residuals, distance, reasons, decided, values)
 
 
