@@ -23,6 +23,7 @@ Activity::Activity(const Graph& graph, const Matrix& X) : graph_(&graph), X_(&X)
         slope_.emplace_back(Matrix::Ones(X.rows(), node.size));
         if (directions_.any()) contents_.emplace_back(static_cast<std::size_t>(X.rows() * node.size));
     }
+    find_cancelled();
     become_new();
 }
 
@@ -57,6 +58,7 @@ double Activity::input_rate(const Edge& edge, Index sample, Index col,
 Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
                                   const std::vector<std::vector<double>>& rate) {
     Wiring found;
+    if (is_cancelled(p)) return found;
     common_.clear();
     const Node& node = graph_->node(p.node);
     bool up = false;
@@ -84,6 +86,7 @@ Activity::Wiring Activity::wiring(const Place& p, const Vector& theta, const std
             }
             const double term = edge.entry(p.unit, c, theta) * input_rate(edge, p.sample, c, rate);
             found.rate += term;
+            found.size += std::abs(term);
             up = up || term > 0.0;
             down = down || term < 0.0;
         }
@@ -209,7 +212,7 @@ void Activity::rewire(Index sample, const Vector& theta, int orders, std::vector
                 take(*own, changed);
             } else if (wires.all_zero) {
                 zero[v][u] = 1;
-                rate[v][u] = wires.rate;
+                rate[v][u] = told_of(p) == nullptr && wires.is_told() ? wires.rate : 0.0;
                 used_rates_ = used_rates_ || wires.mixed;
                 update(p, wires, orders, changes);
             } else if (mode(p) == Mode::sliding && changed) {
@@ -227,7 +230,9 @@ void Activity::update(const Place& p, const Wiring& wires, int orders, std::vect
         set(p, 1, Mode::moving);
         return;
     }
-    const int now = wires.rate > 0.0 ? 1 : -1;
+    const Told* told = told_of(p);
+    const int by_rate = !wires.is_told() ? untold_ : wires.rate > 0.0 ? 1 : -1;
+    const int now = told != nullptr ? told->side : by_rate;
     const bool changed = before != Mode::moving || side(p) != now;
     if (changed) {
         if (before == Mode::empty)
@@ -238,7 +243,7 @@ void Activity::update(const Place& p, const Wiring& wires, int orders, std::vect
             changes.push_back({p, now > 0 ? Kind::cross_up : Kind::cross_down});
     }
     set(p, now, Mode::moving);
-    zeros_.push_back({p, orders});
+    zeros_.push_back({p, told != nullptr ? told->orders : orders, false, told == nullptr && wires.is_told()});
 }
 
 void Activity::make_empty(const Place& p, double awaited, std::vector<Change>& changes) {

@@ -5,6 +5,7 @@
 /// is its only one: one boundary with many members. All of it is read from the wiring and the sides, never from sizes.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -80,6 +81,15 @@ struct Zero {
     Place place;
     int orders = 1;
     bool is_chosen = false;  ///< its side was chosen, not followed from below
+    bool is_told = true;     ///< what it reads has told its side to first order, if it was not chosen
+};
+
+/// The side of a place that goes where what it reads goes, and the order of its series that has told it: rates do not
+/// where the entries vanish with what they multiply.
+struct Told {
+    Place place;
+    int side = 0;
+    int orders = 1;
 };
 
 /// A side that a place gets, or 0 to slide or to be empty, how fast it moves there, and what is zero of its series.
@@ -162,6 +172,12 @@ class Activity {
                 std::vector<std::vector<double>>& rate, std::vector<Change>& changes);
     /// Gives sides to places, takes the others of their samples from the wiring, and sorts what slides.
     void arrange(const std::vector<Given>& given, const Vector& theta);
+    /// rewire() and arrange() take the sides of these places as told, until `told`, which has to live so long, is null,
+    /// and give `untold` to others that rates do not tell.
+    void listen_to(const std::vector<Told>* told, int untold) noexcept {
+        told_ = told;
+        untold_ = untold;
+    }
     /// True if a side that rewire() chose rests on rates of more than one input.
     bool used_rates() const noexcept { return used_rates_; }
     void forget_rates() noexcept { used_rates_ = false; }
@@ -205,9 +221,15 @@ class Activity {
     Boundary whole_boundary_of(const Place& p) const;
 
   private:
+    /// A rate below this part of its terms is their rounding: some ulp.
+    static constexpr double kTold = 1e-14;
     int read_count(const Place& p, bool reads_kept) const noexcept;
     void mark(Index sample) {
         if (changed_.empty() || changed_.back() != sample) changed_.push_back(sample);
+    }
+    void find_cancelled();
+    bool is_cancelled(const Place& p) const noexcept {
+        return !cancelled_.empty() && cancelled_[p.node].size() > 0 && cancelled_[p.node](p.sample, p.unit) != 0;
     }
     void become_new();
     void copy_sample(const Activity& other, Index sample);
@@ -215,7 +237,9 @@ class Activity {
         int live = 0;
         bool all_zero = true;
         double rate = 0.0;
+        double size = 0.0;   // of the terms of that
         bool mixed = false;  // inputs of both signs
+        bool is_told() const noexcept { return std::abs(rate) > kTold * size; }
         bool linear_source = false;
         Stem stem;
     };
@@ -227,6 +251,7 @@ class Activity {
     Wiring wiring(const Place& p, const Vector& theta, const std::vector<std::vector<char>>& zero,
                   const std::vector<std::vector<double>>& rate);
     double awaited_rate(const Place& p, const Vector& theta, const std::vector<std::vector<double>>& rate) const;
+    const Told* told_of(const Place& p) const noexcept;
     void update(const Place& p, const Wiring& wires, int orders, std::vector<Change>& changes);
     void make_empty(const Place& p, double awaited, std::vector<Change>& changes);
     bool set_stem(const Place& p, const Wiring& wires);
@@ -260,6 +285,7 @@ class Activity {
     const Matrix* X_;
     std::vector<SignMatrix> side_, mode_, single_;
     std::vector<Matrix> slope_;
+    std::vector<SignMatrix> cancelled_;  // where inputs that share entries add up to nothing; empty if nowhere
     std::vector<Boundary> sliding_;
     std::vector<Zero> zeros_;
     std::vector<Index> touched_;
@@ -272,6 +298,8 @@ class Activity {
     std::vector<char> renamed_;  // by boundary: its name is new
     std::vector<std::pair<Boundary, int>> parted_;
     const std::vector<Given>* given_ = nullptr;  // during arrange()
+    const std::vector<Told>* told_ = nullptr;    // what series have told of what is followed
+    int untold_ = -1;                            // the side of what nothing tells
     Index n_shared_ = 0;  // places that share their boundaries, and of these those of one input or stem
     Index n_single_ = 0;
     bool used_rates_ = false;

@@ -1,4 +1,4 @@
-/// Sides that are given to places: a part of Activity.
+/// Sides that are given to places, or told by series: a part of Activity.
 #include <algorithm>
 #include <utility>
 
@@ -43,6 +43,12 @@ void Activity::arrange(const std::vector<Given>& given, const Vector& theta) {
         kept_before = std::move(kept_now);
     }
     given_ = nullptr;
+}
+
+const Told* Activity::told_of(const Place& p) const noexcept {
+    if (told_ == nullptr) return nullptr;
+    const auto found = std::ranges::find(*told_, p, &Told::place);
+    return found == told_->end() ? nullptr : &*found;
 }
 
 void Activity::take(const Given& given, bool renamed) {

@@ -291,6 +291,7 @@ void EventSearch::add_leaving(const SlidingSeries& sliding, int b, int order, do
     candidate.turns =
         std::abs(evaluate(up.data(), order, first)) < zero && std::abs(evaluate(down.data(), order, first)) < zero;
     candidate.wants = above <= below ? 1 : -1;
+    candidate.begins = first == 0.0 && up[0] == 0.0 && down[0] == 0.0 && sliding.multiplier(b)[0] == 0.0;
     add(first, candidate);
 }
 
@@ -377,6 +378,7 @@ void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const 
         Contact contact;
         contact.from = c.from;
         contact.turns = c.turns;
+        contact.begins = c.begins;
         contact.wants = c.sliding >= 0 ? c.wants : -c.from;
         if (c.sliding >= 0)
             contact.boundary = jet.sliding().boundaries()[c.sliding];

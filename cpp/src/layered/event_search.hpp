@@ -18,7 +18,8 @@ struct Contact {
     Boundary boundary;
     int from = 0;
     int wants = 0;
-    bool turns = false;  ///< both bounds are reached at once: the boundary turns from attracting to repelling
+    bool turns = false;   ///< both bounds are reached at once: the boundary turns from attracting to repelling
+    bool begins = false;  ///< its multiplier and both bounds are zero to the last bit, and part from now on
 };
 
 class EventSearch {
@@ -54,6 +55,7 @@ class EventSearch {
         int sliding = -1;
         int wants = 0;
         bool turns = false;
+        bool begins = false;
         int group = -1;  ///< what leaves along a ray of a group of dependent boundaries
         std::size_t ray = 0;
     };

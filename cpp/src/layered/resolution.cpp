@@ -80,14 +80,16 @@ Outcome Resolution::resolve_start(Jet& jet, const Vector& theta, const Activity&
 Outcome Resolution::resolve_by_sides(Jet& jet) {
     turns_ = std::ranges::any_of(contacts_, &Contact::turns);
     const std::size_t n_found = turns_ ? 0 : contacts_.size();  // pivoting may add to them
+    const bool begins = any_begins();
     const bool found = !turns_ && !is_start_ && pivot(jet);
     // What leaves at its bound leaves: to first order it could stay, so that a search over sides would see two ways.
-    if (found && (contacts_.size() == 1 || only_leaves_)) {
+    // Where nothing has held it both are asked, if they are not too many.
+    if (found && (contacts_.size() == 1 || only_leaves_) && (!begins || all_sides().empty())) {
         keep(on_ridge_, true);
         return Outcome::unique;
     }
     if (!is_start_) add_mates();
-    list_ways(jet, is_start_ ? 0 : n_found);
+    list_ways(jet, is_start_ || begins ? 0 : n_found);
     if (options_.empty()) {
         if (reason_.empty()) reason_ = "no continuation was found";
         return Outcome::undecided;
@@ -199,10 +201,12 @@ int Resolution::leading_order() const {
 }
 
 Resolution::Check Resolution::attempt(Jet& jet) {
-    constexpr int kMaxCorrections = 4;
+    constexpr int kMaxCorrections = 4;  // of rates
+    constexpr int kMaxTold = 12;        // of sides that only series tell: one a layer, if they do not contradict
     if (interrupt_ != nullptr && interrupt_->is_wanted()) throw Abandoned{};
     rates_.assign(contacts_.size(), 1.0);
-    for (int round = 0; round < kMaxCorrections; ++round) {
+    told_.clear();
+    for (int corrected = 0, told = 0;;) {
         set_sides();
         if (add_parted() || add_released() || add_spanned(trial_, {})) return Check::grown;
         if (stands_apart()) return Check::broken;
@@ -216,7 +220,13 @@ Resolution::Check Resolution::attempt(Jet& jet) {
                 reason_ = "the normals of what slides depend on each other";
                 return Check::failed;
             }
-        if (!trial_.used_rates() || !correct_rates(jet)) break;
+        const bool rates_were_wrong = trial_.used_rates() && correct_rates(jet);
+        if (rates_were_wrong && ++corrected < kMaxCorrections) continue;
+        const bool was_untold = correct_told(jet, leading_order());
+        if (!correct_contacts(jet) && !was_untold) break;
+        if (++told < kMaxTold) continue;
+        reason_ = "what is zero with its weights goes to neither side";
+        return Check::failed;
     }
     if (any_rests(jet)) {
         reason_ = "the normals of what meets depend on each other";
@@ -228,6 +238,7 @@ Resolution::Check Resolution::attempt(Jet& jet) {
 
 void Resolution::set_sides() {
     trial_.take_over(*before_);
+    trial_.listen_to(&told_, untold_side());
     trial_.clear_zeros();
     trial_.forget_rates();
     followed_.clear();
@@ -242,7 +253,7 @@ void Resolution::set_sides() {
             if (sides_[c] == 0) continue;
             const int flip = boundary.is_shared() ? trial_.input_sign(p, boundary.inputs[m]) : 1;
             trial_.set(p, sides_[c] * flip, Mode::moving);
-            trial_.add_zero({p, leading_order(), true});
+            trial_.add_zero({p, order_of(contacts_[c]), true});
         }
     }
     std::ranges::sort(samples);

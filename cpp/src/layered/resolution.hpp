@@ -5,6 +5,7 @@
 /// changes side. Where several contacts are involved all sides are tried, so that a second valid one is seen.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +71,8 @@ class Resolution {
 
     Outcome decide(Jet& jet);
     Outcome decide_once(Jet& jet);
+    Outcome decide_beginning(Jet& jet);
+    bool any_begins() const noexcept { return std::ranges::any_of(contacts_, &Contact::begins); }
     void start(Jet& jet);
 
     void drop_followers(const Activity& before);
@@ -98,13 +101,21 @@ class Resolution {
     void follow(std::size_t sample);
     void mark(const Boundary& boundary, Index sample, double rate, int orientation);
     bool correct_rates(const Jet& jet);
+    bool correct_told(Jet& jet, int from);
+    static bool has_no_rate(const LocalModel& model, int a);
+    bool correct_contacts(Jet& jet);
+    bool note(const Told& found);
+    int order_of(const Contact& contact) const;
+    int untold_side() const noexcept { return is_start_ ? 1 : -1; }
     bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool leaves_at_once(const Jet& jet, const Boundary& boundary, int side) const;
     double hidden_by_rounding(const Jet& jet, const Place& p) const;
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
-    bool check_sliding(const Jet& jet, int b);
+    bool check_sliding(Jet& jet, int b);
+    int first_orders(Jet& jet, int b, Row& multiplier, Row& up, Row& down) const;
+    static int leaves_later(Jet& jet, int b, int from, double tol);
     static int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol);
     bool check_group(const Jet& jet, const SlidingGroup& group);
     static Ridge ridge_of(const Jet& jet, int b);
@@ -171,6 +182,7 @@ class Resolution {
     bool has_grown_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function
+    bool looks_ahead_ = false;      // where multipliers and their bounds begin with nothing later orders count
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
     std::vector<Place> arrived_;  // has come from a side
@@ -178,6 +190,7 @@ class Resolution {
     std::vector<int> next_;
     std::vector<char> lasts_;  // contacts that slide where their boundary has come to attract
     std::vector<double> rates_;
+    std::vector<Told> told_;  // followers whose sides series have told, and contacts that move by a later order
     std::vector<Change> followed_;
     Activity trial_;
     std::vector<std::vector<char>> zero_;

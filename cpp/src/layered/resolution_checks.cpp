@@ -32,6 +32,7 @@ double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
     on_ridge_ = beside_ridge_ = has_grown_ = false;
+    looks_ahead_ = !turns_ && (is_start_ || any_begins());
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
     for (std::size_t c = 0; c < sides_.size(); ++c)
@@ -46,9 +47,10 @@ Resolution::Check Resolution::check(Jet& jet) {
 bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
     if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
-    const double rate = jet.boundary_coefficient(contact.boundary, leading_order());
+    const double rate = jet.boundary_coefficient(contact.boundary, order_of(contact));
     // A parameter at zero is no sum of terms.
-    const double hidden = contact.boundary.is_parameter() ? 0.0 : hidden_by_rounding(jet, p);
+    const bool is_told = order_of(contact) > leading_order() || contact.boundary.is_parameter();
+    const double hidden = is_told ? 0.0 : hidden_by_rounding(jet, p);
     const bool leaves = contact.from == 0 && side == contact.wants && leaves_at_once(jet, contact.boundary, side);
     if ((rate * side > hidden || leaves) && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
@@ -88,12 +90,14 @@ bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, double 
     return rate * acceleration < 0.0 && std::abs(rate) > kTangential * std::abs(acceleration);
 }
 
-bool Resolution::check_sliding(const Jet& jet, int b) {
+bool Resolution::check_sliding(Jet& jet, int b) {
     Row up;
     Row down;
-    sliding_bounds(jet, b, leading_order() - 1, up, down);
-    const double mu = jet.sliding().multiplier(b)[0];
-    const Row& multiplier = jet.sliding().multiplier(b);
+    Row multiplier;
+    const int passed = first_orders(jet, b, multiplier, up, down);
+    if (passed < 0) return true;  // nothing moves it
+    const bool starts_at_zero = passed > 0;
+    const double mu = multiplier[0];
     const bool passes = turns_ && leading_order() > 1;
     if (passes) {
         const bool meet = is_open(multiplier, up, down);
@@ -103,6 +107,10 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
     }
     double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (within_rounding_) tol += kBeyond * DualRounding(jet).of_multiplier(b);
+    if (const int side = starts_at_zero ? leaves_later(jet, b, passed, kBoundTol) : 0; side != 0) {
+        change_side(jet.sliding().boundaries()[b], side, true);
+        return false;
+    }
     const double above = passes ? std::max(tol, in_a_moment(multiplier, up)) : tol;
     const double below = passes ? std::max(tol, in_a_moment(multiplier, down)) : tol;
     if (mu >= up[0] - above && mu <= down[0] + below) {
@@ -123,7 +131,8 @@ bool Resolution::check_sliding(const Jet& jet, int b) {
         return true;
     }
     const double beyond = std::min(std::abs(mu - up[0]), std::abs(mu - down[0]));
-    const bool is_at_bound = beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
+    const bool is_at_bound =
+        starts_at_zero || beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1, is_at_bound);
     return false;
 }
@@ -141,7 +150,9 @@ void Resolution::find_turning(Jet& jet) {
     for (int b = 0; b < jet.sliding().count(); ++b) {
         if (jet.sliding().is_grouped(b) || (!joint.empty() && joint[b] != 0)) continue;  // no bounds of its own
         sliding_bounds(jet, b, 1, up, down);
-        if (!is_open(jet.sliding().multiplier(b), up, down)) continue;
+        const Row& mu = jet.sliding().multiplier(b);
+        const bool begins = any_begins() && mu[0] == 0.0 && up[0] == 0.0 && down[0] == 0.0;
+        if (begins || !is_open(mu, up, down)) continue;
         const Boundary& boundary = jet.sliding().boundaries()[b];
         if (const int known = contact_of(boundary); known >= 0) {
             contacts_[known].turns = true;

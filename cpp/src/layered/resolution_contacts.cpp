@@ -293,6 +293,7 @@ bool Resolution::any_rests(const Jet& jet) const {
         const Boundary& boundary = contacts_[c].boundary;
         const Place& p = boundary.members.front();
         if (sides_[c] == 0 || boundary.is_parameter() || trial_.mode(p) != Mode::moving) continue;
+        if (order_of(contacts_[c]) > leading_order()) continue;
         if (std::abs(jet.z(p.node).at(1, p.sample, p.unit)) < kResting * jet.rate(p).size) return true;
     }
     return false;

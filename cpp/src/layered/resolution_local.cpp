@@ -36,7 +36,7 @@ Outcome Resolution::decide(Jet& jet) {
     const std::vector<Contact> met = contacts_;
     const std::vector<int> sides = sides_;
     const bool only_leaves = only_leaves_;
-    const Outcome strict = decide_once(jet);
+    const Outcome strict = any_begins() ? decide_beginning(jet) : decide_once(jet);
     if (strict != Outcome::undecided) return strict;
     std::vector<Contact> involved = std::exchange(contacts_, met);
     std::string why = std::exchange(reason_, {});
@@ -255,9 +255,12 @@ std::vector<Place> Resolution::all_that_may_leave(const LocalModel& model, const
 // Gives the places the sides of a minimum, and starts the series there. False if it does not go where they say.
 bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minimum) {
     std::vector<Given> given;
-    for (int a = 0; a < model.count(); ++a) given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
+    for (int a = 0; a < model.count(); ++a)
+        if (!has_no_rate(model, a)) given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
+    told_.clear();
     for (int round = 0; round < kMaxRounds; ++round) {
         trial_.take_over(*before_);
+        trial_.listen_to(&told_, untold_side());
         trial_.arrange(given, *theta_);
         int top = 1;
         for (const Given& one : given) top = std::max(top, one.orders);
@@ -267,6 +270,7 @@ bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minim
                 reason_ = "the normals of what slides depend on each other";
                 return false;
             }
+        if (correct_told(jet, 1)) continue;
         bool again = false;
         if (!goes_as_given(jet, given, again)) {
             reason_ = "what goes on by the rates does not by the series";
@@ -309,7 +313,7 @@ bool Resolution::leave_beyond_bounds(Jet& jet, std::vector<Given>& given) {
 bool Resolution::is_valid_jointly(Jet& jet) {
     const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
     const auto is_joint = [&](int b) { return !joint.empty() && joint[b] != 0; };
-    may_pivot_ = false;
+    may_pivot_ = looks_ahead_ = false;
     sides_.assign(contacts_.size(), 0);
     next_ = sides_;
     on_ridge_ = false;

@@ -111,34 +111,42 @@ class Arrival {
         }
         return false;
     }
-    double slope_of(int v, double rate) const noexcept {
+    /// By the first order that does not vanish: entries may be zero that move.
+    double slope_of(int v, const Row& rate) const noexcept {
         const Node& node = graph().node(v);
-        return node.linear || rate > 0.0 ? 1.0 : node.leak;
+        const auto first = std::ranges::find_if(rate, [](double r) { return r != 0.0; });
+        return node.linear || (first != rate.end() && *first > 0.0) ? 1.0 : node.leak;
     }
 
-    /// How fast each empty unit moves when the place moves with speed 1 to `side`.
+    /// How fast each empty unit moves when the place moves with speed 1 to `side`, as a series.
     void wake(int side) {
         rate_.assign(static_cast<std::size_t>(graph().count()), {});
         for (int v = place_.node; v < graph().count(); ++v) {
-            rate_[v].assign(static_cast<std::size_t>(graph().node(v).size), 0.0);
+            rate_[v].assign(static_cast<std::size_t>(graph().node(v).size), Row{});
             if (v == place_.node) {
-                rate_[v][place_.unit] = side;
+                rate_[v][place_.unit][0] = side;
                 continue;
             }
             for (Index u = 0; u < graph().node(v).size; ++u)
                 if (mark_[v][u] == Mark::wakes) rate_[v][u] = rate_of(v, u);
         }
     }
-    double rate_of(int v, Index u) const {
+    Row rate_of(int v, Index u) const {
+        Row sum{};
+        for (int k = 0; k <= jet_.order() && (k == 0 || sum[k - 1] == 0.0); ++k) sum[k] = rate_of(v, u, k);
+        return sum;
+    }
+    double rate_of(int v, Index u, int k) const {
         double sum = 0.0;
         for (const int e : graph().node(v).incoming) {
             const Edge& edge = graph().edges()[e];
             if (edge.source < place_.node) continue;
             for (Index c = 0; c < edge.cols; ++c) {
                 if (!is_awake(edge.source, c)) continue;
-                const double z = rate_[edge.source][c];
-                const double sent = edge.tap == Tap::preactivation ? z : z * slope_of(edge.source, z);
-                sum += edge.entry(u, c, jet_.theta(0)) * sent;
+                const Row& z = rate_[edge.source][c];
+                const double slope = edge.tap == Tap::preactivation ? 1.0 : slope_of(edge.source, z);
+                for (int j = 0; j <= (edge.has_parameters ? k : 0); ++j)
+                    sum += jet_.entry(e, j, u, c) * (slope * z[k - j]);
             }
         }
         return sum;
@@ -171,7 +179,7 @@ class Arrival {
     int order_;
     int level_;
     std::vector<std::vector<Mark>> mark_;
-    std::vector<std::vector<double>> rate_;
+    std::vector<std::vector<Row>> rate_;
     std::vector<std::vector<Row>> delta_;
 };
 
