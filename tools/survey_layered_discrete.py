@@ -35,6 +35,7 @@ LAYERS: dict[str, tuple[tuple[rf.Dense, ...], float, float, str, float]] = {
     "three_squared": ((D(6), D(4), D(1)), 0.2, 0.0, "squared", 10.0),
     "three_bias": ((D(5, bias=True), D(4, bias=True), D(1, bias=True)), 0.2, 0.0, "logistic", 20.0),
     "four": ((D(5), D(4), D(4), D(1)), 0.5, 0.0, "logistic", 10.0),
+    "wide": ((D(8, bias=True), D(8, bias=True), D(1, bias=True)), 0.5, 0.0, "logistic", 20.0),
 }
 
 
@@ -97,6 +98,7 @@ DATA: dict[str, Callable[[np.random.Generator], Rows]] = {
     "multiples": multiples,
     "parity2": parity(3, 2),
     "parity3": parity(3, 3),
+    "parity4": parity(4, 4),
     "bits": bits(3),
     "majority": majority(3),
     "grid": grid,

@@ -37,6 +37,7 @@ void Activity::set(const Place& p, int side, Mode mode) {
 
 void Activity::slide(Boundary boundary) {
     for (const Place& p : boundary.members) set(p, 0, Mode::sliding);
+    may_keep_ = may_keep_ || boundary.is_parameter();
     sliding_.push_back(std::move(boundary));
 }
 
@@ -303,6 +304,7 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
     }
     const Vector theta = Vector::Zero(graph_->parameters());
     sliding_ = std::move(sliding);
+    may_keep_ = std::ranges::any_of(sliding_, &Boundary::is_parameter);
     for (int v = 1; v < graph_->count(); ++v)
         for (Index i = 0; i < samples(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
@@ -322,6 +324,7 @@ void Activity::restore(const std::vector<SignMatrix>& sides, const std::vector<S
 
 void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {
     sliding_.clear();
+    may_keep_ = false;
     zeros_.clear();
     std::vector<std::vector<char>> zero;
     std::vector<std::vector<double>> rate;

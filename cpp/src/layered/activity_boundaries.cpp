@@ -19,7 +19,7 @@ double largest_part(const Vector& theta) {
 }  // namespace
 
 bool Activity::is_kept_zero(const Edge& edge, const Place& reader, Index col) const noexcept {
-    if (sliding_.empty() || edge.at(reader.unit, col) < 0) return false;
+    if (!may_keep_ || edge.at(reader.unit, col) < 0) return false;
     return std::ranges::any_of(sliding_, [&](const Boundary& boundary) {
         return boundary.is_parameter() && boundary.parameter == edge.at(reader.unit, col) &&
                boundary.constant == edge.fixed(reader.unit, col) && boundary.place_of(reader) < 0;
@@ -27,7 +27,7 @@ bool Activity::is_kept_zero(const Edge& edge, const Place& reader, Index col) co
 }
 
 bool Activity::reads_only_kept(const Place& p) const noexcept {
-    return !sliding_.empty() && read_count(p, true) > 0 && read_count(p, false) == 0;
+    return may_keep_ && read_count(p, true) > 0 && read_count(p, false) == 0;
 }
 
 int Activity::read_count(const Place& p, bool reads_kept) const noexcept {
@@ -112,6 +112,7 @@ void Activity::sort_sliding() {
         }
     }
     sliding_ = std::move(sorted);
+    may_keep_ = std::ranges::any_of(sliding_, &Boundary::is_parameter);
 }
 
 void Activity::part(std::vector<Boundary>& groups, const Boundary& old) {

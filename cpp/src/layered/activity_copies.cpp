@@ -45,6 +45,7 @@ void Activity::take_over(const Activity& other) {
     n_shared_ = other.n_shared_;
     n_single_ = other.n_single_;
     used_rates_ = other.used_rates_;
+    may_keep_ = other.may_keep_;
     changed_ = other.changed_;
 }
 

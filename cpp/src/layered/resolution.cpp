@@ -38,6 +38,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     theta_ = &theta;
     before_ = &before;
     here_ = nullptr;
+    z_.clear();
     span_ = span;
     is_start_ = is_start;
     depends_ = false;
@@ -145,6 +146,7 @@ bool Resolution::pivot(Jet& jet) {
 // Of the first n_found contacts, what is at the bound of its multiplier leaves.
 void Resolution::enumerate(Jet& jet, std::size_t n_found) {
     may_pivot_ = false;
+    make_filter(jet);
     for (const std::vector<int>& sides : all_sides()) {
         bool stays_at_bound = false;
         for (std::size_t c = 0; c < n_found; ++c) stays_at_bound |= contacts_[c].from == 0 && sides[c] == 0;
@@ -158,7 +160,33 @@ void Resolution::enumerate(Jet& jet, std::size_t n_found) {
         }
         if (found == Check::valid && !is_known()) keep(on_ridge_ || stays_turned());
     }
+    filter_.reset();
     drop_ridges();
+}
+
+// Rates tell what cannot go on where sides are decided by them, to the last bit.
+void Resolution::make_filter(Jet& jet) {
+    filter_.reset();
+    if (is_start_ || turns_ || within_rounding_ || leading_order() > 1) return;
+    jet.start(*theta_, *before_, span_, false);
+    LocalModel model(*before_, *X_, *theta_, all_met());
+    Vector drift = Vector::Zero(theta_->size());
+    jet.duals().add_decay({*theta_}, 0, drift);
+    model.add_forces(jet.duals().dual(0), drift / span_);
+    filter_.emplace(LocalForm(model, std::vector<int>(static_cast<std::size_t>(model.count()), -1)));
+    filtered_ = model.places();
+}
+
+bool Resolution::may_go() const {
+    if (!filter_ || trial_.used_rates()) return true;
+    std::vector<int> signs;
+    std::vector<char> chosen;
+    for (const Place& p : filtered_) {
+        signs.push_back(trial_.mode(p) == Mode::moving ? trial_.side(p) : 0);
+        const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
+        chosen.push_back(std::ranges::any_of(contacts_, has_it) ? 1 : 0);
+    }
+    return filter_->may_go(signs, chosen);
 }
 
 // All sides of what turns or crosses, where these are few, and what each of them lets go: that has no choice.
@@ -214,6 +242,7 @@ Resolution::Check Resolution::attempt(Jet& jet) {
             reason_ = "the weights of a unit vanish together";
             return Check::failed;
         }
+        if (!may_go()) return Check::broken;
         start(jet);
         for (int k = 0; k < leading_order(); ++k)
             if (!jet.advance()) {

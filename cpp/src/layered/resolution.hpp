@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
 #include "layered/local_minima.hpp"
+#include "layered/side_filter.hpp"
 #include "layered/term_sizes.hpp"
 #include "layered/unit_sizes.hpp"
 
@@ -82,6 +84,7 @@ class Resolution {
     bool has_come_back(const Place& p) const;
     /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its terms.
     static constexpr double kSameInstant = 1e-13;
+    double z_of(const Place& p);
     bool is_still_zero(const Place& p, const std::vector<Matrix>& z) const;
     /// Of the velocity, times how far it moves a place: what moves less rests.
     static constexpr double kNoRate = 1e-13;
@@ -135,6 +138,8 @@ class Resolution {
     bool stands_apart();
     void add_mates();
     std::vector<std::vector<int>> all_sides() const;
+    void make_filter(Jet& jet);
+    bool may_go() const;
     std::vector<std::vector<int>> group_sides(const std::vector<std::size_t>& group) const;
     int sign_of(const Boundary& boundary, const Place& p) const;
     bool pivot(Jet& jet);
@@ -170,6 +175,9 @@ class Resolution {
     const Vector* theta_ = nullptr;
     const Jet* here_ = nullptr;
     const UnitSizes* sizes_ = nullptr;
+    std::optional<SideFilter> filter_;  // of what is tried, and the places of its model
+    std::vector<Place> filtered_;
+    std::vector<Matrix> z_;  // at theta_, made when it is needed
     TermSizes terms_;
     Interrupt* interrupt_ = nullptr;
     double span_ = 1.0;

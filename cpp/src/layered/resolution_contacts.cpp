@@ -63,6 +63,12 @@ bool Resolution::has_just_left(const Place& p) const {
     return before_->mode(p) == Mode::moving && std::ranges::any_of(before_->zeros(), is_it);
 }
 
+double Resolution::z_of(const Place& p) {
+    if (here_ != nullptr) return here_->z(p.node).at(0, p.sample, p.unit);
+    if (z_.empty()) pre_activations(*graph_, *X_, *theta_, z_);
+    return z_[p.node](p.sample, p.unit);
+}
+
 bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) const {
     return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * terms_.most(p.node, p.unit);
 }
@@ -78,13 +84,7 @@ void Resolution::add_spanned_by_contacts(const Activity& before) {
 bool Resolution::add_spanned(const Activity& activity, const std::vector<std::size_t>& contacts) {
     std::vector<Boundary> zero = activity.sliding();
     for (const std::size_t c : contacts) zero.push_back(contacts_[c].boundary);
-    std::vector<Matrix> z;
     const std::size_t known = contacts_.size();
-    const auto value = [&](const Place& p) {
-        if (here_ != nullptr) return here_->z(p.node).at(0, p.sample, p.unit);
-        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-        return z[p.node](p.sample, p.unit);
-    };
     std::vector<std::uint64_t> seen;
     for (std::size_t b = 0; b < zero.size(); ++b) {
         const Place& first = zero[b].members.front();
@@ -92,17 +92,19 @@ bool Resolution::add_spanned(const Activity& activity, const std::vector<std::si
         if (form == 0 || std::ranges::find(seen, form) != seen.end()) continue;
         seen.push_back(form);
         const double near_zero = kForcedZero * terms_.most(first.node, first.unit);
-        SpannedRows span;
-        for (std::size_t c = b; c < zero.size(); ++c)
-            if (activity.form_of(zero[c].members.front()) == form) span.add(activity.row_of(zero[c].members.front()));
+        bool is_made = false;
+        SpannedRows span;  // made when it is needed: what is known of z rules out nearly all
         for (Index i = 0; i < X_->rows(); ++i) {
             const Place p{first.node, i, first.unit};
             if (activity.mode(p) != Mode::moving || activity.form_of(p) != form) continue;
-            // What is known of z rules out nearly all; otherwise the rows are looked at first.
-            if (here_ != nullptr && std::abs(value(p)) > near_zero) continue;
+            if (std::abs(z_of(p)) > near_zero) continue;
             const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
-            if (std::ranges::any_of(contacts_, has_it) || !span.contains(activity.row_of(p))) continue;
-            if (here_ == nullptr && std::abs(value(p)) > near_zero) continue;
+            if (std::ranges::any_of(contacts_, has_it)) continue;
+            for (std::size_t c = b; c < zero.size() && !is_made; ++c)
+                if (activity.form_of(zero[c].members.front()) == form)
+                    span.add(activity.row_of(zero[c].members.front()));
+            is_made = true;
+            if (!span.contains(activity.row_of(p))) continue;
             Contact contact;
             contact.boundary = activity.whole_boundary_of(p);
             contact.from = activity.side(p) * activity.input_sign(p, activity.boundary_of(p).inputs.front());
