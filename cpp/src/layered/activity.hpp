@@ -303,7 +303,7 @@ class Activity {
     Index n_shared_ = 0;  // places that share their boundaries, and of these those of one input or stem
     Index n_single_ = 0;
     bool used_rates_ = false;
-    bool may_keep_ = false;  // an entry may slide: false if none does
+    bool may_keep_ = false;       // an entry may slide: false if none does
     std::uint64_t origin_ = 0;    // the state that this is a copy of, but for what has changed
     std::vector<Index> changed_;  // samples, some more than once
 };
