@@ -91,12 +91,7 @@ void LayeredFlow::begin() {
     if (sizes_of_units_.by_unit()) resolution_.compare_with(sizes_of_units_);
     jet_.start(state_.theta, state_.activity, 1.0);
     log_loss_ = log_loss_at_end_ = jet_.duals().log_loss(jet_.outputs());
-    if (!jet_.advance() || !jet_.advance()) {
-        finish_undecided(kDependent);
-        return;
-    }
-    span_ = first_span();
-    jet_.start(state_.theta, state_.activity, span_);
+    take_unit();
 }
 
 void LayeredFlow::start() {

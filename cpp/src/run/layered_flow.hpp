@@ -99,6 +99,9 @@ class LayeredFlow final : public Run {
     void take_back();
     double first_span() const;
     bool fit_unit();
+    bool lengthen_unit();
+    bool take_unit();
+    bool expand_to(int order);
     bool expand(bool for_crossings);
     bool may_share() const;
     double follow_crossings(double end);
@@ -159,6 +162,9 @@ class LayeredFlow final : public Run {
     void record(const std::vector<Change>& changes);
     void keep_state();
     bool is_at_rest(double u);
+    double moved_within(double u) const;
+    bool is_on_its_way(double u) const;
+    bool has_far_to_go();
     bool has_settled();
     double slowest_decay() const;
     bool decays_still();
@@ -234,7 +240,8 @@ class LayeredFlow final : public Run {
     int standing_ = 0;      // idle steps without an event since
     Vector standing_from_;  // the state was here
     double seen_at_ = 0.0;  // t at which the sizes of terms were looked at
-    int resting_ = 0;
+    int resting_ = 0;       // steps in a row that moved nothing, at rest and in all
+    int unmoved_ = 0;
 };
 
 }  // namespace reluflow::layered

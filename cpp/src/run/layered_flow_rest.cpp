@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "layered/dual_rounding.hpp"
 #include "run/layered_flow.hpp"
 
 namespace reluflow::layered {
@@ -11,8 +12,15 @@ namespace {
 
 /// Steps without an event that move nothing mean rest.
 constexpr int kRestingSteps = 3;
+/// So many of them that go on for what moves beside what rests will not come far enough for it: a few dozens do, as
+/// they grow, where anything does.
+constexpr int kMostUnmoved = 1000;
 /// A step that moves θ by less than this part of it does not move it.
 constexpr double kAtRest = 1e-15;
+/// A few tens of roundings of a sum of gradients: a velocity below it is nothing else.
+constexpr double kRateRounding = 1e-14;
+/// A step in which the velocity changes by less than this part of it is not limited by that.
+constexpr double kTurned = 1e-3;
 /// So many steps below the last digit of t that move θ by less than this part of it in all do not move it either: each
 /// may move it by rounding, and back.
 constexpr int kStandingSteps = 500;
@@ -84,22 +92,51 @@ double LayeredFlow::slowest_decay() const {
 
 bool LayeredFlow::is_at_rest(double u) {
     sizes_of_units_.take(state_.theta);
+    const bool is_unmoved = moved_within(u) < kAtRest && !decays_still();
+    unmoved_ = is_unmoved ? unmoved_ + 1 : 0;
+    resting_ = is_unmoved && !is_on_its_way(u) ? resting_ + 1 : 0;
+    if (resting_ >= kRestingSteps && !has_far_to_go()) return true;
+    if (unmoved_ > kMostUnmoved)
+        finish(Status::stalled, "the loss stalls " + at_log_time() +
+                                    " while weights far below the others still move, over times that no steps come to");
+    return false;
+}
+
+// Of θ, at most, as a part of it.
+double LayeredFlow::moved_within(double u) const {
     double moved = 0.0;
     double power = 1.0;
     for (int k = 1; k <= jet_.order(); ++k) moved += sizes_of_units_.part(jet_.theta(k)) * (power *= u);
-    resting_ = moved < kAtRest && !decays_still() ? resting_ + 1 : 0;
-    return resting_ >= kRestingSteps;
+    return moved;
 }
 
-// Below the last digit of t no time tells that: the state is compared with itself after many steps.
-bool LayeredFlow::stands(bool is_idle) {
-    if (is_idle && ++standing_ < kStandingSteps) return false;
-    sizes_of_units_.take(state_.theta);
-    const bool is_known = is_idle && standing_from_.size() == state_.theta.size();
-    const bool is_same = is_known && sizes_of_units_.part(state_.theta - standing_from_) < kStanding;
-    standing_from_ = state_.theta;
-    standing_ = 0;
-    return is_same;
+// What limits a step at rest is how fast velocities die away. One in which the velocity stays as it is was short for
+// another reason, and much may move by it in the time that is left.
+bool LayeredFlow::is_on_its_way(double u) const {
+    const double rate = sizes_of_units_.part(jet_.theta(1));
+    if (rate == 0.0 || 2.0 * sizes_of_units_.part(jet_.theta(2)) * u > kTurned * rate) return false;
+    const double left = state_.clock.amount_to(time_stop(), jet_.duals().log_unit()) / jet_.duals().time()[1];
+    return !(moved_within(left) < kAtRest);
+}
+
+// Whether more than rounding moves a parameter that grows, or that would come far in the time that is left: beside what
+// limits a step others may move in far longer times. With decay a state is compared with itself.
+bool LayeredFlow::has_far_to_go() {
+    if (jet_.duals().decays() || std::isinf(time_stop().log_t())) return false;
+    probed_ = false;
+    probe_.start(state_.theta, state_.activity, span_, false);
+    if (!probe_.advance()) return false;
+    const double left =
+        state_.clock.amount_to(time_stop(), probe_.duals().log_unit()) / (std::abs(probe_.duals().time()[1]));
+    Vector moved = probe_.theta(1);
+    const Vector hidden = kRateRounding * probe_.velocity_terms() + DualRounding::of_velocity(probe_);
+    bool grows = false;
+    for (Index g = 0; g < moved.size(); ++g) {
+        if (std::abs(moved[g]) <= hidden[g]) moved[g] = 0.0;
+        const double theta = state_.theta[g];
+        grows = grows || (moved[g] * theta > 0.0 && std::abs(moved[g]) * left > kAtRest * std::abs(theta));
+    }
+    return grows || !(sizes_of_units_.part(moved) * left < kAtRest);
 }
 
 }  // namespace reluflow::layered

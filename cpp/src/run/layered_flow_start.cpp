@@ -15,12 +15,13 @@ constexpr double kZeroAtStart = 1e-15;
 constexpr double kFirstMove = 0.05;
 /// The first unit of length is at most so many times that in which the velocity changes.
 constexpr double kLongestUnit = 1e3;
-/// A unit of length in which θ would move by this many times itself is one of another clock.
+/// A unit of length in which θ would move by this many times itself is one of another clock, and so is one that is as
+/// much shorter than that in which θ moves and its velocity changes.
 constexpr double kFarTooLong = 1e8;
 
 }  // namespace
 
-// The unit of length of the first step, after two orders in a unit of one.
+// The unit of length of the first step as a part of that of the two orders that are known.
 double LayeredFlow::first_span() const {
     const double rate = largest(jet_.theta(1));
     if (rate == 0.0) return 1.0;
@@ -35,15 +36,39 @@ double LayeredFlow::first_span() const {
 // Where decay is all that moves θ, or weights have vanished, an event changes the clock by any factor, and the orders
 // of a series in the unit of the step before would not be numbers.
 bool LayeredFlow::fit_unit() {
-    if (jet_.order() == 0 && !jet_.advance()) {
+    if (!expand_to(1)) return false;
+    const double size = largest(state_.theta);
+    const double rate = largest(jet_.theta(1));
+    if (size == 0.0) return true;
+    if (!(rate > kFarTooLong * size)) return lengthen_unit();
+    span_ *= kFirstMove * size / rate;
+    jet_.start(state_.theta, state_.activity, span_);
+    return true;
+}
+
+// In far too short a unit the orders of a series fall below all doubles, and what moves by nothing in it seems to rest.
+bool LayeredFlow::lengthen_unit() {
+    const double part = sizes_of_units_.part(jet_.theta(1));
+    if (part == 0.0 || part * kFarTooLong > 1.0) return true;
+    if (!expand_to(2)) return false;
+    if (sizes_of_units_.part(jet_.theta(2)) * kFarTooLong > part) return true;
+    return take_unit() && take_unit();  // once more where the second order was no number in the old one
+}
+
+// Takes the unit of a first step, after two orders in the present one.
+bool LayeredFlow::take_unit() {
+    if (!expand_to(2)) return false;
+    span_ *= first_span();
+    jet_.start(state_.theta, state_.activity, span_);
+    return true;
+}
+
+bool LayeredFlow::expand_to(int order) {
+    while (jet_.order() < order) {
+        if (jet_.advance()) continue;
         finish_undecided(kDependent);
         return false;
     }
-    const double size = largest(state_.theta);
-    const double rate = largest(jet_.theta(1));
-    if (!(rate > kFarTooLong * size) || size == 0.0) return true;
-    span_ *= kFirstMove * size / rate;
-    jet_.start(state_.theta, state_.activity, span_);
     return true;
 }
 
@@ -93,6 +118,10 @@ void LayeredFlow::decide_start() {
         branch();
     else
         adopt(resolution_.options().front());
+    // What began on boundaries may have been all that moves.
+    if (status_ != Status::running) return;
+    jet_.start(state_.theta, state_.activity, span_ = 1.0);
+    take_unit();
 }
 
 bool LayeredFlow::advance() {
