@@ -234,15 +234,16 @@ def test_an_output_whose_fixed_weights_are_zero_stays_zero(loss: str, tmp_path: 
 
 
 @pytest.mark.parametrize("rates", [(1.0, 1.0), (3.0, 0.5)])
-def test_a_run_at_rest_says_which_times_to_save_at_it_did_not_come_to(rates: tuple[float, float]) -> None:
-    """The one neuron is dead, and the run over at the start: it handed back no state, with success and no word."""
-    data, dead = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1]), rf.Network([[-1.0, -1.0]], [1.0])
-    sol = rf.integrate(data, dead, until=3.0, save_at=[1.0, 2.0], rates=rates)
-    assert (sol.status, sol.success, len(sol.t)) == ("stationary", True, 0)
+def test_a_run_says_which_times_to_save_at_it_did_not_come_to(rates: tuple[float, float]) -> None:
+    """It handed back fewer states than were asked for, with success and no word."""
+    data, net = rf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1, -1]), rf.Network([[1.0, 0.5]], [1.0])
+    until = rf.Stop(time=3.0, loss=1.3)
+    sol = rf.integrate(data, net, until=until, save_at=[1.0, 2.0], rates=rates)
+    assert (sol.status, sol.success, len(sol.t)) == ("reached_loss", True, 0)
     assert sol.message.endswith("; 2 of 2 times of save_at were not reached, the first is 1.0")
-    logs = rf.integrate(data, dead, until=3.0, save_at_log=[0.5], rates=rates)
+    logs = rf.integrate(data, net, until=until, save_at_log=[0.5], rates=rates)
     assert logs.message.endswith("; 1 of 1 times of save_at_log were not reached, the first is 0.5")
-    layers = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.array([-1.0, -1.0, 1.0]), dim=2)
-    deep = rf.integrate(data, layers, until=3.0, save_at_log=[0.5])
+    layers = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.array([1.0, 0.5, 1.0]), dim=2)
+    deep = rf.integrate(data, layers, until=until, save_at_log=[0.5])
     assert deep.message.endswith("; 1 of 1 times of save_at_log were not reached, the first is 0.5")
-    assert "not reached" not in rf.integrate(data, dead, until=3.0, rates=rates).message
+    assert "not reached" not in rf.integrate(data, net, until=until, rates=rates).message

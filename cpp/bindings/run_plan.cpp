@@ -89,6 +89,7 @@ RunPlan plan_in(const py::dict& options) {
     read(options, "until_seconds", plan.stop.seconds);
     read(options, "n_threads", plan.n_threads);
     read(options, "at_rest", plan.at_rest);
+    read(options, "ends_at_rest", plan.ends_at_rest);
     read(options, "goes_on", plan.goes_on);
     read(options, "exponent", plan.exponent);
     for (const auto& [name, numbers] :

@@ -129,6 +129,7 @@ bool LayeredFlow::go_on() {
     if (status_ == Status::running) keep_state();
     if (pending_ == Status::running) pending_ = status_after(event_count());
     if (pending_ == Status::running && log_norm() >= plan_.stop.log_norm) pending_ = Status::reached_log_norm;
+    if (status_ == Status::running && pending_ == Status::stationary) rest();
     return status_ == Status::running && !has_ended();
 }
 
@@ -159,7 +160,7 @@ double LayeredFlow::go_plain() {
 double LayeredFlow::go(bool with_crossings) {
     if (!expand(with_crossings)) return -1.0;
     double u = find_end(with_crossings);
-    if (fine_ == 0 && is_in_doubt()) {
+    if (status_ == Status::running && fine_ == 0 && is_in_doubt()) {
         fine_ = 1;
         if (!expand(with_crossings)) return -1.0;
         u = find_end(with_crossings);

@@ -165,6 +165,8 @@ class LayeredFlow final : public Run {
     double moved_within(double u) const;
     bool is_on_its_way(double u) const;
     bool has_far_to_go();
+    void rest();
+    void rest_until(const Clock& then);
     bool has_settled();
     double slowest_decay() const;
     bool decays_still();
@@ -242,6 +244,7 @@ class LayeredFlow final : public Run {
     double seen_at_ = 0.0;  // t at which the sizes of terms were looked at
     int resting_ = 0;       // steps in a row that moved nothing, at rest and in all
     int unmoved_ = 0;
+    bool fades_ = false;  // nothing but decay moves what is left
 };
 
 }  // namespace reluflow::layered

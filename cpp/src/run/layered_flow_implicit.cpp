@@ -59,12 +59,12 @@ bool LayeredFlow::go_implicit(double& u) {
 // At rest the time of the stop is one step away; without one, or with decay, the run is over. Events would be those of
 // rounding.
 bool LayeredFlow::stand(double& u) {
-    const double rest = state_.clock.amount_to(time_stop(), jet_.duals().log_unit());
-    if (!std::isfinite(rest) || jet_.duals().decays()) {
-        finish(Status::stationary);
+    const double left = state_.clock.amount_to(time_stop(), jet_.duals().log_unit());
+    if (!std::isfinite(left) || jet_.duals().decays()) {
+        rest();
         return false;
     }
-    implicit_.stand(jet_, rest * (1.0 + kBeyond));
+    implicit_.stand(jet_, left * (1.0 + kBeyond));
     is_implicit_ = true;
     contacts_.clear();
     pending_ = Status::running;

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "base/status.hpp"
 #include "base/tolerances.hpp"
 #include "layered/dual_rounding.hpp"
 #include "run/layered_flow.hpp"
@@ -56,7 +58,8 @@ bool LayeredFlow::has_settled() {
     const double now = largest(state_.theta);
     const bool has_end = !std::isinf(time_stop().log_t());
     const bool is_nothing = (graph_->count() - 2) * std::log(now) < kLogOfNothing;
-    if (has_end && is_nothing && falls_alike(jet_.theta(0), jet_.theta(1))) return true;
+    fades_ = has_end && is_nothing && falls_alike(jet_.theta(0), jet_.theta(1));
+    if (fades_) return true;
     largest_ = has_end ? now : std::max(largest_, now);
     const bool moved = settling_.size() != state_.theta.size() ||
                        largest(state_.theta - settling_) > kSettledPart * plan_.settings.rtol * largest_;
@@ -137,6 +140,41 @@ bool LayeredFlow::has_far_to_go() {
         grows = grows || (moved[g] * theta > 0.0 && std::abs(moved[g]) * left > kAtRest * std::abs(theta));
     }
     return grows || !(sizes_of_units_.part(moved) * left < kAtRest);
+}
+
+// At rest the state is the same at all later times, but for weights that decay to zero: that of the time stop is known.
+void LayeredFlow::rest() {
+    const Clock stop = time_stop();
+    if (plan_.ends_at_rest || std::isinf(stop.log_t())) return finish(Status::stationary);
+    if (plan_.save_by != SaveBy::log_norm)
+        for (; !is_saved() && !stop.is_before(next_save()); ++n_saved_) {
+            rest_until(next_save());
+            save_state(state_.clock, 0.0);
+        }
+    rest_until(stop);
+    keep_state();
+    const bool is_time = stop.log_t() == std::log(plan_.stop.time);
+    finish(is_time ? Status::reached_time : Status::reached_log_time, std::string(status_sentence(Status::stationary)));
+}
+
+void LayeredFlow::rest_until(const Clock& then) {
+    const Vector& decay = jet_.duals().decay();
+    const double passed = then.t() - state_.clock.t();
+    for (Index g = 0; fades_ && g < decay.size(); ++g)
+        if (decay[g] > 0.0) state_.theta[g] *= std::exp(-decay[g] * passed);
+    state_.clock = then;
+    if (jet_.duals().decays()) balance_.read(state_.clock.t(), state_.balance);
+}
+
+// Below the last digit of t no time tells that: the state is compared with itself after many steps.
+bool LayeredFlow::stands(bool is_idle) {
+    if (is_idle && ++standing_ < kStandingSteps) return false;
+    sizes_of_units_.take(state_.theta);
+    const bool is_known = is_idle && standing_from_.size() == state_.theta.size();
+    const bool is_same = is_known && sizes_of_units_.part(state_.theta - standing_from_) < kStanding;
+    standing_from_ = state_.theta;
+    standing_ = 0;
+    return is_same;
 }
 
 }  // namespace reluflow::layered

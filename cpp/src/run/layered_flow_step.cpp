@@ -180,7 +180,8 @@ double LayeredFlow::end_of_step(double u) {
     pending_ = Status::running;
     if (!std::isfinite(u)) {
         if (largest(jet_.theta(1)) == 0.0) {
-            finish(Status::stationary);
+            log_gradient_ = -kNoRoot;
+            rest();
             return 0.0;
         }
         u = kLongestBlind;

@@ -48,12 +48,13 @@ struct RunPlan {
     std::function<Request()> urgent;
     double look_period = Interrupt::kPeriod;
     int n_threads = 1;
-    bool at_rest = false;  ///< the start is known to be at rest, from the run that led there
-    bool goes_on = false;  ///< another leg of the run that led to the start: neurons on boundaries are held there
-    int exponent = 0;      ///< W and a are given as 2^-exponent times their true values
-    Pace pace;             ///< of the run that led to this start, if there is one
-    Vector offsets;        ///< by which the run that led to this start corrects its margins; empty if there is none
-    Vector weights;        ///< of the samples at its end, known better than the margins tell; empty if they are not
+    bool at_rest = false;       ///< the start is known to be at rest, from the run that led there
+    bool ends_at_rest = false;  ///< before its time stop: of a layered network
+    bool goes_on = false;       ///< another leg of the run that led to the start: neurons on boundaries are held there
+    int exponent = 0;           ///< W and a are given as 2^-exponent times their true values
+    Pace pace;                  ///< of the run that led to this start, if there is one
+    Vector offsets;  ///< by which the run that led to this start corrects its margins; empty if there is none
+    Vector weights;  ///< of the samples at its end, known better than the margins tell; empty if they are not
 };
 
 /// log |θ| beyond which |θ|² leaves the range of doubles.

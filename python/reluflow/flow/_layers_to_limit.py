@@ -157,7 +157,7 @@ def _left(asked: Layered, mark: float | None, done: DeepSolution | None, seconds
             if name in criteria:
                 criteria[name] = max(1, int(criteria[name]) - count)
         most = None if most is None else max(1, most - stats["n_events"])
-    return replace(asked, criteria=criteria, max_events=most)
+    return replace(asked, criteria=criteria, max_events=most, ends_at_rest=True)
 
 
 def _with_most_steps(asked: Layered) -> Layered:

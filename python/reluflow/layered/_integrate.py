@@ -42,6 +42,7 @@ class Layered:
     save_at_log: npt.ArrayLike | None = None
     on_branch: str = "inactive"
     max_events: int | None = None
+    ends_at_rest: bool = False  # before the time of its stop: a leg of a longer run
 
     def settings(self, start: float, total: float, start_log: float = -math.inf) -> dict[str, Any]:
         """Return everything checked, as the core and a file take it; the run begins at `start`, log t = `start_log`.
@@ -156,6 +157,7 @@ def core_options(settings: dict[str, Any], asked: Layered, total: float) -> dict
     options = {name: settings.get(name) for name in ("rtol", "on_branch", "max_events")}
     options |= {f"until_{name}": settings[name] for name in (*CRITERIA, "log_loss") if name in settings}
     given = asked.criteria
+    options["ends_at_rest"] = asked.ends_at_rest
     options["until_mean"] = loss_to_reach(given.get("loss"), given.get("mean_loss"), total, asked.reduction)[1]
     if "save_at" in settings:
         options["save_at_log" if settings["save_in_log"] else "save_at"] = settings["save_at"]
