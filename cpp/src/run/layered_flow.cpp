@@ -66,6 +66,7 @@ LayeredFlow::LayeredFlow(const Graph& graph, const Matrix& X, const DualSeries& 
       X_(&X),
       state_(from),
       balance_(graph, state_.theta, duals.decay(), state_.clock.t(), state_.balance),
+      twins_(graph, state_.theta, duals.decay()),
       sizes_of_units_(graph),
       jet_(graph, X, duals, kMaxOrder),
       probe_(graph, X, duals, 1),
@@ -219,6 +220,8 @@ void LayeredFlow::commit(double u) {
     put_on_boundaries();
     for (const Boundary& boundary : state_.activity.sliding())
         if (boundary.is_parameter()) state_.theta[boundary.parameter] = -boundary.constant;
+    twins_.part(state_.theta);
+    if (twins_.join(state_.activity, state_.theta)) probed_ = false;
     ++steps_;
     // What has grown out of far smaller weights moves, and comes to rest, in times below the last digit of t.
     const bool is_idle = !moves && !before.is_before(state_.clock);
@@ -349,6 +352,7 @@ void LayeredFlow::save_state(const Clock& when, double u) {
     Vector theta = state_.theta;
     jet_.theta_at(u, theta);
     balance_.let_go(theta);
+    twins_.join(state_.activity, theta);
     saved_.add(when, log_loss_of(theta), event_count(), {span_of(theta)});
 }
 

@@ -22,6 +22,7 @@
 #include "layered/late_step.hpp"
 #include "layered/local_crossings.hpp"
 #include "layered/resolution.hpp"
+#include "layered/twins.hpp"
 #include "layered/unit_sizes.hpp"
 #include "run/recorder.hpp"
 #include "run/run.hpp"
@@ -178,7 +179,8 @@ class LayeredFlow final : public Run {
     const Graph* graph_;
     const Matrix* X_;
     Snapshot state_;
-    Balance balance_;           // of the start
+    Balance balance_;  // of the start
+    Twins twins_;
     UnitSizes sizes_of_units_;  // of the state
     Jet jet_;
     Jet probe_;
