@@ -24,26 +24,23 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from .._validation import FloatArray, IntArray
-from ..kinks._boundaries import names
+from ..kinks._boundaries import names, slopes
 from ._checks import clipped_pulls, of_core
 from ._core import Core
 from ._kernel import tangent_kernel
+from ._sides import COUNTS, ends_of
 from ._state import State
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 # The pattern has to hold for λ + k (p - λ) at these k. Weights were seen to come to 1.2.
 _PLACES = (1.0, 1.25)
-# Groups with less than this part of |θ|² move no margin by more than that.
-_COUNTS = 1e-6
 # The boundary of a sample with less than this part of all weights is one where no pull changes.
 _WEIGHS = 1e-9
 # A pull is beyond a boundary by rounding up to this part of its size, and a multiplier beyond its interval.
 _ROUNDING = 1e-9
 # Weights that differ from λ by less than this part are λ to what a run knows of them.
 _SAME = 1e-7
-# Distances from a boundary that differ by less than this part of them are those of neurons in one place.
-_IN_ONE_PLACE = 1e-13
 # Eigenvalues of the kernel of samples at rest below this part of the largest are zero: nothing moves their values.
 _RANK_TOL = 1e-11
 
@@ -60,30 +57,31 @@ def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) ->
     # sample at rest that the neuron drives may: below.
     by_values = (groups.slope != 0) & core.rests & (np.abs(across) <= _ROUNDING)
     is_open = ~np.isin(np.arange(len(groups)), live)[:, None] & ~by_values
-    leaves = (across > np.where(is_open, -_ROUNDING, _ROUNDING)).any(axis=1)
+    leaves = np.asarray((across > np.where(is_open, -_ROUNDING, _ROUNDING)).any(axis=1))
     if np.abs(p - own).sum() > _SAME * own.sum():
         answer = _answer(state, core)
         for place in _PLACES:
             weights = y[grows] * np.maximum(own + place * (p - own), 0.0)
             beyond = _beyond(state, core, _beside_rest(core, lam, weights, answer))
             leaves |= ((beyond > _ROUNDING) & ~by_values).any(axis=1)
-    counts = mass > _COUNTS * mass.sum()
+    counts = mass > COUNTS * mass.sum()
     grow = counts & (across > -1.0).any(axis=1)
-    shifted = _shifted(state, core, lam, grow[:, None] & (groups.slope != 0), by_values)
+    shifted = _shifted(state, core, lam, grow[:, None] & (groups.slope != 0), by_values, leaves)
     rows = np.union1d(np.flatnonzero(np.isin(groups.of, np.flatnonzero(leaves & counts))), shifted)
     if not len(rows):
         return []
     return [f"neurons leave the last pattern on the way to its limit, or may: {names(rows)}; events are to come"]
 
 
-def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask) -> IntArray:
-    """Return the neurons that samples at rest shift across their boundary.
+def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask, leaves: Mask) -> IntArray:
+    """Return the neurons that samples at rest shift across their boundary, or may.
 
     `drives` and `at_edge`, of shape (C, n): groups that grow and drive a sample, and whose pull lies on its boundary.
+    `leaves` are groups that may leave the pattern, however little they count.
     """
     groups, net, found = state.groups, state.net, state.groups.boundaries
     lower, upper = found.all_edges(lam, net.leak)
-    least = _ROUNDING * float(np.abs(lam) @ np.linalg.norm(groups.X, axis=1))
+    least = _ROUNDING * _terms(state, lam)
     crossing = [np.empty(0, dtype=np.int64)]
     for k in np.unique(found.boundary[core.rests]):
         samples = found.members(int(k))
@@ -92,12 +90,37 @@ def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: M
             continue
         rows = np.flatnonzero(np.isin(groups.of, np.flatnonzero(drives[:, i])))
         z, effect = net.W[rows] @ state.data.X[i], groups.slope[groups.of[rows], i] * net.a[rows]
-        ends = z - effect * (effect @ z) / (effect @ effect)
-        left = core.values[i] - float(net(state.data.X[i][None])[0] - effect @ z)  # by groups that do not grow
-        ends = np.where(np.abs(ends) > _IN_ONE_PLACE * np.abs(z).max(), ends, effect * left)
+        ends = ends_of(z, effect)
+        left = _left(state, core, lam, int(i), drives[:, i], leaves)
+        ends = np.where(ends != 0, ends, effect * left)
         repels = groups.sign[groups.of[rows]] * (upper[k] - lower[k]) > least
-        crossing.append(rows[repels & (state.pattern[rows, i] * ends < 0)])
+        crosses = (state.pattern[rows, i] * ends < 0) | np.isnan(ends)
+        crossing.append(rows[repels & crosses])
     return np.concatenate(crossing)
+
+
+def _left(state: State, core: Core, lam: FloatArray, i: int, drives: Mask, leaves: Mask) -> float:
+    """Return what the value of a sample at rest leaves for the groups `drives`; nan where its sign may change.
+
+    Other groups may go to zero. What is left keeps its sign where the value and all that they take from it have one,
+    and none of them leaves the pattern.
+    """
+    groups, net, of = state.groups, state.net, state.groups.of
+    parts = slopes(state.pattern[:, i], net.leak) * net.a * (net.W @ state.data.X[i])
+    stand = np.linalg.norm(groups.pulls(lam), axis=1) <= _ROUNDING * _terms(state, lam)
+    others = (parts != 0) & ~((of >= 0) & drives[of])
+    if (leaves[of] & others & (of >= 0)).any():
+        return float("nan")
+    stays = others & (of >= 0) & stand[of]
+    own = core.values[i] - float(parts[stays].sum())
+    own = own if abs(own) > _ROUNDING * np.abs(parts[stays]).max(initial=1.0) else 0.0
+    left = np.append(-parts[others & ~stays], own)
+    return float("nan") if left.max() > 0 > left.min() else float(left.sum())
+
+
+def _terms(state: State, lam: FloatArray) -> float:
+    """Return the size of what cancels in pulls."""
+    return float(np.abs(lam) @ np.linalg.norm(state.data.X, axis=1))
 
 
 def _answer(state: State, core: Core) -> tuple[FloatArray, FloatArray]:
@@ -121,15 +144,30 @@ def _beside_rest(core: Core, lam: FloatArray, weights: FloatArray, answer: tuple
 def _beyond(state: State, core: Core, lam: FloatArray) -> FloatArray:
     """How far the pull of each group is beyond each boundary, or a multiplier beyond its interval, shape (C, n).
 
-    In units of the pull; below 0 by how far it is inside, -1 for groups that nothing pulls.
+    In units of the pull; below 0 by how far it is inside, -1 for groups that nothing pulls, or that shrink.
     """
     groups = state.groups
     found = clipped_pulls(groups, lam, state.net.leak, of_core(groups, lam, core, state.net.leak))
     norms = np.linalg.norm(groups.X, axis=1)
     sizes = np.linalg.norm(found.g, axis=1)
-    moves = sizes > _ROUNDING * float(np.abs(lam) @ norms)
+    moves = (sizes > _ROUNDING * _terms(state, lam)) & ~_shrinks(state, found.g)
     units = groups.sign[:, None] * found.g / np.where(moves, sizes, 1.0)[:, None]
     weighs = (np.abs(lam) > _WEIGHS * np.abs(lam).sum()) | core.rests
     free = (groups.pattern != 0) & weighs & moves[:, None]
     across = np.where(free, -groups.pattern * (units @ (groups.X / norms[:, None]).T), -1.0)
     return np.where(found.excess[:, None] > _ROUNDING, found.excess[:, None], across)
+
+
+def _shrinks(state: State, pulls: FloatArray) -> Mask:
+    """Tell which groups have one ray alone to move on and are pulled back along it: they never leave the pattern.
+
+    Nor do their neurons come to zero, if their weights are balanced.
+    """
+    groups, net = state.groups, state.net
+    size = np.linalg.norm(net.W, axis=1)
+    balanced = np.abs(np.abs(net.a) - size) <= _ROUNDING * size
+    found = np.zeros(len(groups), dtype=np.bool_)
+    for c in np.flatnonzero([state.data.rank - len(basis) == 1 for basis in groups.bases]):
+        rows = groups.members(int(c))
+        found[c] = balanced[rows].all() and (groups.sign[c] * (net.W[rows] @ pulls[c]) < 0).all()
+    return found
