@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from .._validation import FloatArray
+from .._validation import FloatArray, IntArray, PatternArray
 from ..limits._core import find_core
 from ..limits._holding import holding
+from ..limits._sides import kept_sides
 from ..limits._state import State
 from ..losses import core_weights, is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
@@ -48,6 +49,14 @@ _MOST_CHANGES = 2
 _AT_VALUES = 1e-2
 # So many changes of roles in a row may come to nothing: log |θ| has to grow by as much.
 _MOST_STANDING, _GROWS = 5, 0.01
+# Values at rest below this are zero.
+_ZERO = 1e-9
+# Parts a w·x of values at rest are known where they are more than this part of |θ|²|x|, ten times the tolerance of the
+# steps, and more than so many times the share.
+_KNOWN = 10.0 * _RTOL
+_OF_SHARE = 10.0
+# A leg in which sides of samples at rest are not sure is made shorter, down to this in log |θ|.
+_SHORTEST = 0.1
 # A sample whose weight has come down to so many times the share of all tails has become one of them.
 _FREE = 5.0
 
@@ -64,6 +73,8 @@ class BesideRest:
         self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
         self._is_by_pattern = False  # then margins at rest are shifted, and no gap tells from them who rests
         self._scales = np.zeros(whole.data.n)
+        # Of neurons on the boundary of a sample at rest, the side on which its value kept them.
+        self._slid = np.zeros_like(whole._raw["final_pattern"])
         if rests is not None:
             self._cast(rests)
 
@@ -148,11 +159,11 @@ class BesideRest:
 
     def start(self) -> Solution:
         """Return the solution to go on from, with the roles of its samples."""
-        if self._beyond is None and self._log_norm >= LARGEST_LOG_NORM - _AT_END:
+        if self._beyond is None and self.log_norm >= LARGEST_LOG_NORM - _AT_END:
             self._beyond = Beyond(self._leg)
         leg = self._leg if self._beyond is None else self._beyond.lowered()
         rtol = max(leg.settings.rtol, _RTOL)
-        if self._log_norm >= _FAR:
+        if self.log_norm >= _FAR:
             self._share = max(self._share, min(_FAR_SHARE, self._most_share))
         roles = {"rest_scales": self._scales, "tail_share": self._share, "rtol": rtol}
         held = {**leg._raw["held"], "is_beyond": True, **roles}
@@ -162,8 +173,44 @@ class BesideRest:
         """Return the end of a leg, by a time or a norm, in the units of the one that start() begins."""
         return mark if self._beyond is None else {"log_norm": self._beyond.in_leg(mark["log_norm"])}
 
+    def unsure(self, leg: Solution) -> IntArray:
+        """Return the neurons that left, in a leg from here, the side of a sample at rest on which its value keeps them.
+
+        They may be nearer to the boundary than the steps tell, and cross it for rounding. They may come to lie on it
+        where the value is zero, and cross it in a short leg that begins at a distance that is known.
+        """
+        sides, after = self._sides(), leg._raw["final_pattern"]
+        strays = sides * after < 0
+        onto = (sides != 0) & (after == 0) & (self._leg._raw["final_pattern"] != 0)
+        if not (strays | onto).any():
+            return np.empty(0, dtype=np.int64)
+        state = self._state()
+        core = find_core(state.groups, state.data, state.margins, state.loss)
+        strays |= onto if core is None else onto & (np.abs(core.values) > _ZERO)
+        return np.flatnonzero((strays & self._unknown(leg)).any(axis=1))
+
+    def _unknown(self, leg: Solution) -> npt.NDArray[np.bool_]:
+        """Tell which neurons may cross the boundary of which sample for rounding in a leg from here, shape (m, n)."""
+        net, X = self._held_net(), leg.data.X
+        if self.halved(leg) is not None:
+            return np.ones((net.width, len(X)), dtype=np.bool_)
+        parts = np.abs(net.a[:, None] * (net.W @ X.T))
+        return np.asarray(parts < np.maximum(_OF_SHARE * self._share, _KNOWN * net.norm**2 * np.linalg.norm(X, axis=1)))
+
+    def _sides(self) -> PatternArray:
+        """Return the sides of samples at rest on which their values keep neurons; 0 where they do not."""
+        return np.where(self._leg._raw["final_pattern"] == 0, self._slid, kept_sides(self._state(), self._scales > 0))
+
+    def halved(self, leg: Solution) -> dict[str, float] | None:
+        """Return the end of a leg half as long, in log |θ|; None for a short one, or beyond the range of doubles."""
+        end = math.log(leg.final.norm)
+        if self._beyond is not None or not end - self.log_norm > _SHORTEST:
+            return None
+        return {"log_norm": 0.5 * (self.log_norm + end)}
+
     def take(self, leg: Solution) -> bool:
         """Go on from the end of a leg; False if it lost a neuron, see Beyond."""
+        self._slid = np.where((leg._raw["final_pattern"] == 0) & self._unknown(leg), self._sides(), 0)
         self._leg = leg
         self._steps += leg.stats["steps"]
         self._events += len(leg.events)
@@ -187,8 +234,8 @@ class BesideRest:
         if rests is not None and (rests != (self._scales > 0)).any():
             self._cast(rests)
             return True
-        self._standing = self._standing + 1 if self._log_norm < self._grown_to + _GROWS else 0
-        self._grown_to = max(self._grown_to, self._log_norm)
+        self._standing = self._standing + 1 if self.log_norm < self._grown_to + _GROWS else 0
+        self._grown_to = max(self._grown_to, self.log_norm)
         return self._standing <= _MOST_STANDING and self._hold()
 
     def _weights(self) -> FloatArray:
@@ -214,10 +261,11 @@ class BesideRest:
             "beyond_pattern": self._leg._raw["final_pattern"],
             "beyond_sample_weights": weights / weights.sum(),
         }
-        return with_last_state(self._whole, beyond, self._log_norm, self._steps, self._events)
+        return with_last_state(self._whole, beyond, self.log_norm, self._steps, self._events)
 
     @property
-    def _log_norm(self) -> float:
+    def log_norm(self) -> float:
+        """The logarithm of |θ| of the flow, at the end of the last leg."""
         return math.log(self._leg.final.norm) if self._beyond is None else self._beyond.log_norm
 
 

@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from ..kinks._boundaries import names
 from ._beside_rest import LOG_TIMES, BesideRest
 from ._beyond import LOG_NORMS, Beyond
 from ._join import joined
@@ -22,6 +23,8 @@ from ._stop import LARGEST_LOG_NORM, Stop
 # Ends of the legs. The direction settles with powers of |θ|, so that the legs grow with its logarithm.
 _LOG_TIMES = (30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e10)
 _LOG_NORMS = (14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, LARGEST_LOG_NORM)
+# Legs beside samples at rest that are made shorter, at most.
+_MOST_HALVED = 300
 # A leg behind a drift takes the network through what ended that, and lets its neurons align. Drifts at most.
 _BEHIND_EVENT, _MOST_DRIFTS = 60.0, 300
 # So many legs in a row may lie behind the last of their ends without a drift that begins at one of them.
@@ -110,15 +113,28 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
     marks = [{"log_time": mark} for mark in LOG_TIMES if done.log_t_end < mark < until.log_end()]
     if math.isinf(until.log_end()):
         marks += [{"log_norm": mark} for mark in (*_LOG_NORMS, *LOG_NORMS) if mark < last_norm]
-    found = done
-    for mark in marks:
+    found, halved = done, 0
+    marks.reverse()
+    while marks:
+        mark = marks.pop()
         while True:
             start = beside.start()
             stop = Stop(seconds=until.seconds, **beside.in_leg(mark))  # type: ignore[arg-type]  # the values are checked
             leg = run(start, _left(stop, None, perf_counter() - began))
-            is_followed = beside.take(leg)
-            if leg.status not in ("stalled", "accuracy_not_reached") or not beside.change_roles():
+            unsure = beside.unsure(leg)
+            is_followed = not len(unsure) and beside.take(leg)
+            if leg.status not in ("stalled", "accuracy_not_reached") or len(unsure) or not beside.change_roles():
                 break
+        if len(unsure):
+            if leg.status in ("interrupted", "stopped_by_callback", "reached_seconds"):
+                return ended_as(found, leg.status, leg.success, leg.message)
+            shorter, halved = beside.halved(leg), halved + 1
+            if shorter is None or halved > _MOST_HALVED:
+                why = f"below the digits of the run is on which side of them neurons stay: {names(unsure)}"
+                text = f"{done.message}; no limit is certified {beside.place}; {why}"
+                return ended_as(found, done.status, False, text)
+            marks += [mark, shorter]
+            continue
         found = beside.solution()
         ended = _ended(found, leg, beside.place)
         if ended is not None:

@@ -1,0 +1,99 @@
+"""Neurons that come to lie on the boundary of samples at rest stay on the side on which the value there keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reluflow as rf
+from reluflow.flow._beside_rest import BesideRest
+from reluflow.limits._limit_of import limit_of
+from reluflow.limits._sides import ends_of
+from runs import with_legs
+
+# Seven samples of a cube. The first, with both labels, rests at log 2, and two neurons of one group hold it there.
+CUBE = [[-1, 1, 1, 1], [1, -1, 1, -1], [-1, -1, 1, -1], [-1, 1, 1, 1], [-1, -1, -1, -1], [1, 1, 1, 1], [-1, 1, 1, 1]]
+CUBE_LABELS = [-1, -1, 1, 1, 1, -1, 1]
+CUBE_WEIGHTS = [
+    [-0.0003879448275549705, 0.00014694588016776663, 0.0008165862742637451, 0.00040136339613761534],
+    [0.00013835133278965888, 0.0005538977243540131, 0.0002712965418117147, 0.0007748899315849802],
+]
+
+
+# Samples of both labels in one place and on one ray. A neuron that only shrinks holds the former with one that grows.
+PAIRS = [
+    *[[-0.378, 0.626], [-0.381, -0.752], [-2.068, -1.367], [2.205, 1.256], [0.876, -0.048], [0.832, 0.592]],
+    *[[0.83, -2.307], [-0.378, 0.626], [-0.762, -1.504]],
+]
+PAIR_LABELS = [1, 1, -1, -1, -1, -1, -1, -1, -1]
+PAIR_WEIGHTS = np.array([[-0.337, 0.941], [-0.517, 0.856]])
+
+
+def pairs(scale: float = 1.0) -> tuple[rf.Dataset, rf.Network]:
+    """Return the data and a network whose first neuron has `scale` times the output weight that balances it."""
+    sizes = np.linalg.norm(PAIR_WEIGHTS, axis=1)
+    return rf.Dataset(PAIRS, PAIR_LABELS), rf.Network(PAIR_WEIGHTS, sizes * [scale, -1.0])
+
+
+def test_ends_of_neurons_that_hold_a_value_together() -> None:
+    """Σ a z stays v while a = α e^τ grows, so that z' = -α v e^-τ / Σ α²: z comes to z - a v / Σ a²."""
+    z, a = np.array([0.225195, 0.052558]), np.array([2.921764, 0.669348])
+    value, tau = a @ z, 30.0
+    steps = np.linspace(0.0, tau, 300_001)
+    grown = np.trapezoid(np.exp(-steps), steps)
+    assert ends_of(z, a) == pytest.approx(z - a * value / (a @ a) * grown, abs=1e-9)
+    assert (ends_of(np.array([0.2, 0.2]), np.array([1.5, 1.5])) == 0).all()
+
+
+def test_a_neuron_that_only_shrinks_leaves_its_side_to_another() -> None:
+    """Its part of the value at rest keeps its sign, and so does that of the neuron that grows."""
+    data, net = pairs()
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.limit.certified, sol.limit.reason
+    assert sol.limit.network(data.X)[[0, 1, 2, 6, 7, 8]] == pytest.approx(np.zeros(6), abs=1e-12)
+    early = limit_of(data, sol.at(log_t=6.0), "exponential")
+    assert early.certified, early.reason
+    assert early.network(data.X) == pytest.approx(sol.limit.network(data.X), abs=1e-12)
+
+
+@pytest.mark.parametrize(("balance", "certified"), [(1.0, True), (0.5, False), (2.0, False)])
+def test_small_neurons_count_that_hold_a_value_with_one_that_grows(balance: float, certified: bool) -> None:
+    """One that is not balanced comes to a = 0 or w = 0 and takes the sign of its part with it, and the other across."""
+    data, net = pairs()
+    at = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=15.0)).final
+    W, a, x = np.array(at.W), np.array(at.a), data.X[0]
+    W[0], a[0] = 1e-4 * W[0], 1e-4 * balance * a[0]
+    W[1] -= (W[1] @ x + a[0] / a[1] * (W[0] @ x)) / (x @ x) * x  # the value at rest stays zero
+    limit = limit_of(data, at._with(W, a, at.pattern), "exponential")
+    assert a[0] ** 2 < 1e-9 * a[1] ** 2
+    assert limit.certified == certified, limit.reason
+
+
+def test_a_side_that_rounding_decides_is_not_taken() -> None:
+    """Far out the distance from the boundary is below the digits, and a long leg comes to the other side."""
+    data, net = pairs()
+    found = []
+
+    def run_far(run):
+        beside = BesideRest.of(run(None, rf.Stop(log_time=17.4)))
+        for mark in (100.0, 1e4):
+            leg = run(beside.start(), rf.Stop(log_time=mark))
+            assert not len(beside.unsure(leg))
+            beside.take(leg)
+        for mark in (14.0, beside.log_norm + 0.05):
+            leg = run(beside.start(), rf.Stop(log_norm=mark))
+            found.append((leg._raw["final_pattern"][1, 0], beside.unsure(leg).tolist()))
+        return leg
+
+    with_legs(data, net, "exponential", run_far)
+    assert found == [(-1, [1]), (1, [])]
+
+
+def test_two_neurons_hold_a_value_until_one_crosses() -> None:
+    """Neuron 0 crosses at log t = 1.8e7; both were taken to slide onto the boundary, where the value would be 0."""
+    data, net = rf.Dataset(np.array(CUBE, dtype=np.float64), CUBE_LABELS), rf.Network(CUBE_WEIGHTS, [1e-3, 1e-3])
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    limit = sol.limit
+    assert limit.network(data.X) == pytest.approx([0, 0, (2 / 3) ** 0.5, 0, (2 / 3) ** 0.5, 0, 0], abs=1e-12)
+    assert limit.network.pattern[:, 0].tolist() == [-1, 1]
