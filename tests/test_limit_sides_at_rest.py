@@ -97,3 +97,26 @@ def test_two_neurons_hold_a_value_until_one_crosses() -> None:
     limit = sol.limit
     assert limit.network(data.X) == pytest.approx([0, 0, (2 / 3) ** 0.5, 0, (2 / 3) ** 0.5, 0, 0], abs=1e-12)
     assert limit.network.pattern[:, 0].tolist() == [-1, 1]
+
+
+def test_a_neuron_crosses_where_weights_at_rest_jump() -> None:
+    """Samples on one line hold each other at values: across it their own weights repel a neuron near to it."""
+    X = [
+        [-1, -1, 1],
+        [1, -1, -1],
+        [1, -1, -1],
+        [-1, 1, -1],
+        [1, -1, 1],
+        [1, 1, -1],
+        [1, 1, 1],
+        [-2, -2, 2],
+        [1, -1, -1],
+    ]
+    data = rf.Dataset(np.array(X, dtype=np.float64), [1, 1, 1, 1, -1, 1, 1, -1, -1])
+    net = rf.Network.init(5, 3, scale=0.1, seed=327, leak=0.1)
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.limit.certified, sol.limit.reason
+    assert [event.log_t for event in sol.events if event.log_t > 4] == [pytest.approx(8.07, abs=0.01)] * 3
+    early = limit_of(data, sol.at(log_t=8.0), "exponential")
+    assert abs(early.network(data.X) - sol.limit.network(data.X)).max() > 0.3
+    assert not early.certified

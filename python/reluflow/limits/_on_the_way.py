@@ -80,8 +80,9 @@ def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: M
     `leaves` are groups that may leave the pattern, however little they count.
     """
     groups, net, found = state.groups, state.net, state.groups.boundaries
-    lower, upper = found.all_edges(lam, net.leak)
-    least = _ROUNDING * _terms(state, lam)
+    # Across a boundary the weights of samples at rest do not cancel any more, and are beyond all others if they jump.
+    jumps, largest = _jumps(state, lam), _jumps(state, core.duals)
+    jumps = np.where(largest != 0, largest, jumps)
     crossing = [np.empty(0, dtype=np.int64)]
     for k in np.unique(found.boundary[core.rests]):
         samples = found.members(int(k))
@@ -93,10 +94,16 @@ def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: M
         ends = ends_of(z, effect)
         left = _left(state, core, lam, int(i), drives[:, i], leaves)
         ends = np.where(ends != 0, ends, effect * left)
-        repels = groups.sign[groups.of[rows]] * (upper[k] - lower[k]) > least
+        repels = groups.sign[groups.of[rows]] * jumps[k] > 0
         crosses = (state.pattern[rows, i] * ends < 0) | np.isnan(ends)
         crossing.append(rows[repels & crosses])
     return np.concatenate(crossing)
+
+
+def _jumps(state: State, lam: FloatArray) -> FloatArray:
+    """Return by how much the pull grows across each boundary; zero where that is rounding."""
+    lower, upper = state.groups.boundaries.all_edges(lam, state.net.leak)
+    return np.where(np.abs(upper - lower) > _ROUNDING * _terms(state, lam), upper - lower, 0.0)
 
 
 def _left(state: State, core: Core, lam: FloatArray, i: int, drives: Mask, leaves: Mask) -> float:
