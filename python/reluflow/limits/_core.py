@@ -187,6 +187,8 @@ def resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
 def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
     """Minimise Σ c_i ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
     z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    if np.abs(basis @ z).max() > _MAX_VALUE:
+        z = np.zeros_like(z)  # a sample far off the others: from there no weight is a number
     eps, last = np.finfo(np.float64).eps, np.inf
     for _ in range(_VALUE_STEPS):
         q = y * (basis @ z)
