@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,15 @@ def test_there_are_fewer_cells_than_signs(seed: int, until: float) -> None:
     assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
     theta = runs[1].final.theta
     assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+# A neuron of the first layer that is zero on all samples has 1,882 cells, others have more: the search was given up.
+def test_cells_in_which_nothing_open_moves_are_one() -> None:
+    X = np.array(list(product((0.0, 1.0), repeat=4)))
+    layers = [rf.Dense(8, bias=True), rf.Dense(8, bias=True), rf.Dense(1, bias=True)]
+    net = rf.DeepNetwork.init(layers, dim=4, scale=0.5, seed=0)
+    sol = rf.integrate((X, X.sum(axis=1) % 2), net, loss="squared", until=6.2)
+    assert sol.status == "reached_time", sol.message
 
 
 def test_there_are_fewer_signs_than_cells() -> None:

@@ -58,6 +58,48 @@ void both_say_whether_all_stay(bool shared, double leak) {
     CHECK(staying > kProblems / 100 && staying < kProblems - kProblems / 100);
 }
 
+// Places that slide and are kept as long as they can, and some that may rest.
+LocalForm with_kept_places(int seed, bool shared, double leak) {
+    LocalForm form = local_form(seed, shared, leak);
+    form.rest.assign(form.group.size(), Rest::never);
+    for (int a = 0; a < form.count(); ++a) {
+        if ((seed / 7 + a) % 3 != 0) continue;
+        form.group[a] = shared ? a / 2 : a;
+        form.rest[a] = a % 2 == 0 ? Rest::may : Rest::stays;
+    }
+    if (seed % 2 == 0) form.beta = -form.beta.cwiseAbs();
+    if (seed % 5 < 2) {
+        form.velocity = form.normals.colwise().sum().transpose();
+        form.beta = -(3.0 + form.beta.array().abs());
+        form.gamma.setZero();
+    }
+    return form;
+}
+
+void cells_settled_as_one_are_those_settled_one_by_one(bool shared, double leak) {
+    int branching = 0;
+    int keeping = 0;
+    for (int seed = 0; seed < kProblems; ++seed) {
+        const LocalForm form = with_kept_places(seed, shared, leak);
+        CellSearch fast(form, nullptr);
+        CellSearch slow(form, nullptr, true);
+        const std::vector<CellMinimum> one = fast.find();
+        const std::vector<CellMinimum> other = slow.find();
+        CHECK(fast.gap() == slow.gap());
+        CHECK(one.size() == other.size());
+        CHECK(std::ranges::all_of(one, [&](const CellMinimum& m) { return has(other, m); }));
+        branching += one.size() > 1 ? 1 : 0;
+        for (const int group : form.group) {
+            if (group < 0) continue;
+            const bool stays = CellSearch(form, nullptr).stays(group);
+            CHECK(stays == CellSearch(form, nullptr, true).stays(group));
+            keeping += stays ? 1 : 0;
+        }
+    }
+    CHECK(branching > kProblems / 50);
+    CHECK(keeping > kProblems / 20);
+}
+
 void a_search_is_given_up_when_that_is_wanted() {
     const LocalForm form = local_form(4, false, 0.0);
     Interrupt interrupt([] { return true; }, 0.0);
@@ -81,6 +123,7 @@ int main() {
         for (const bool shared : {false, true}) {
             both_searches_find_the_same(shared, leak);
             both_say_whether_all_stay(shared, leak);
+            cells_settled_as_one_are_those_settled_one_by_one(shared, leak);
         }
     a_search_is_given_up_when_that_is_wanted();
     return reluflow::tests::failures();

@@ -2,32 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <utility>
 
 namespace reluflow::layered {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Cells of one point at most.
-constexpr std::size_t kMaxCells = 6000;
 /// Searches with different groups kept at most.
 constexpr std::size_t kMostSearches = 64;
-/// A row below this part of its terms is their rounding.
-constexpr double kNoRow = 1e-10;
 /// Rows that positive weights take this close to zero have no direction in which all are positive.
 constexpr double kClosed = 1e-7;
 /// The sine of what is surely on a side.
 constexpr double kInside = 1e-3;
-/// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for rounding.
-/// Its directions are on the rims of others, which tell of them.
-constexpr double kMostTerms = 1e6;
 
 }  // namespace
 
-CellSearch::CellSearch(const LocalForm& form, Interrupt* interrupt)
-    : interrupt_(interrupt), full_(form.velocity.size()), form_(form.in_own_span(basis_)), group_(form.group) {
+CellSearch::CellSearch(const LocalForm& form, Interrupt* interrupt, bool one_by_one)
+    : interrupt_(interrupt),
+      one_by_one_(one_by_one),
+      full_(form.velocity.size()),
+      form_(form.in_own_span(basis_)),
+      group_(form.group),
+      number_(form.group.size()) {
+    std::iota(number_.begin(), number_.end(), 0);
+    ends_.assign(group_.size(), BoxLeastSquares::Place::inside);
     keep_all();
 }
 
@@ -49,6 +50,7 @@ bool CellSearch::feeds_others(int a) const {
 // Minima are looked for with groups kept at zero; a group that would go in one of them is freed for the next search.
 // One that may rest there does so in one way, and is free in others.
 std::vector<CellMinimum> CellSearch::find() {
+    if (!one_by_one_) put_first_what_moves();
     std::vector<CellMinimum> all;
     std::vector<std::vector<char>> searches{kept_};
     const auto add_search = [&](std::vector<char> kept) {
@@ -86,89 +88,7 @@ void CellSearch::find_minima(std::vector<CellMinimum>& found) {
         if (std::ranges::none_of(found, same) && is_minimum(one.best)) found.push_back(describe(one, one.best));
     }
     if (found.empty()) gap_ = kHiddenMinimum;
-}
-
-// The first cell with a direction other than zero is enough.
-bool CellSearch::all_stay() {
-    const Vector rest = Vector::Zero(form_.velocity.size());
-    near_ = &rest;
-    asks_ = true;
-    moves_ = false;
-    gap_ = nullptr;
-    find_hinges();
-    Cell cell;
-    extend(cell);
-    near_ = nullptr;
-    asks_ = false;
-    return !moves_ && gap_ == nullptr;
-}
-
-bool CellSearch::stays(int group) {
-    const Vector rest = Vector::Zero(form_.velocity.size());
-    return !goes(group, rest);
-}
-
-// Adds the groups that do not stay beside a direction in which they are zero: those that have to leave, and those that
-// may rest. What rested before is none of them if it does so still.
-void CellSearch::sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting) {
-    std::set<int> open;
-    for (std::size_t a = 0; a < group_.size(); ++a)
-        if (kept_[a] != 0) open.insert(group_[a]);
-    for (const int group : open) {
-        if (!goes(group, d)) continue;
-        const Rest rest = rest_of(group);
-        if (rest == Rest::never || !rests(group, d))
-            leaving.insert(group);
-        else if (rest == Rest::may)
-            resting.insert(group);
-    }
-}
-
-std::vector<char> CellSearch::kept_without(const std::set<int>& groups) const {
-    std::vector<char> kept = kept_;
-    for (std::size_t a = 0; a < group_.size(); ++a)
-        if (groups.contains(group_[a])) kept[a] = 0;
-    return kept;
-}
-
-Rest CellSearch::rest_of(int group) const {
-    const auto a = std::ranges::find(group_, group) - group_.begin();
-    return form_.rest.empty() ? Rest::never : form_.rest[static_cast<std::size_t>(a)];
-}
-
-// Whether a group does not stay beside a direction while all others that are kept do.
-bool CellSearch::goes(int group, const Vector& d) {
-    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
-    const bool stays = is_still_best(d);
-    kept_ = before;
-    return !stays;
-}
-
-// Whether on one side of its boundary nothing moves a group, though nothing keeps it from moving there.
-bool CellSearch::rests(int group, const Vector& d) {
-    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
-    near_ = &d;
-    unbound_ = group;
-    enumerate();
-    near_ = nullptr;
-    unbound_.reset();
-    kept_ = before;
-    std::map<std::vector<int>, bool> sides;
-    for (const Cell& cell : cells_) {
-        std::vector<int> side;
-        for (std::size_t a = 0; a < group_.size(); ++a)
-            if (group_[a] == group) side.push_back(cell.signs[a]);
-        const auto known = sides.try_emplace(std::move(side), true).first;
-        known->second = known->second && is_best(cell, d);
-    }
-    return gap_ == nullptr && std::ranges::any_of(sides, [](const auto& one) { return one.second; });
-}
-
-bool CellSearch::is_still_best(const Vector& d) {
-    near_ = &d;
-    enumerate();
-    near_ = nullptr;
-    return gap_ == nullptr && std::ranges::all_of(cells_, [&](const Cell& cell) { return is_best(cell, d); });
+    sort_by_sides(found);
 }
 
 void CellSearch::enumerate() {
@@ -179,7 +99,7 @@ void CellSearch::enumerate() {
     extend(cell);
     for (Cell& one : cells_) {
         listen();
-        settle(one);
+        if (!one.is_settled) settle(one);
     }
     std::erase_if(cells_, [](const Cell& one) { return one.size > kMostTerms * one.forces; });
     count_alike();
@@ -197,22 +117,19 @@ void CellSearch::extend(Cell& cell) {
     listen();
     const auto a = static_cast<int>(cell.rows.size());
     if (a == form_.count()) return finish(cell);
-    Vector row = form_.normals.row(a).transpose();
-    double size = row.norm();
-    for (int b = 0; b < a; ++b) {
-        const double slope = cell.signs[b] > 0 ? 1.0 : cell.signs[b] < 0 ? form_.leak[b] : 0.0;
-        const double passed = form_.through_h(a, b) * slope + form_.through_z(a, b);
-        row += passed * cell.rows[b];
-        size += std::abs(passed) * cell.rows[b].norm();
-    }
+    if (Cell all = cell; !one_by_one_ && is_settled_at_rest(all)) return finish(all);
+    double size = 0.0;
+    const Vector row = row_of(cell, a, size);
     branch(cell, row, size);
 }
 
 void CellSearch::finish(Cell& cell) {
     if (asks_) {
-        settle(cell);
-        moves_ = cell.size <= kMostTerms * cell.forces && !is_best(cell, *near_);
-    } else if (cells_.size() >= kMaxCells) {
+        if (!cell.is_settled) settle(cell);
+        if (cell.size > kMostTerms * cell.forces) return;
+        moves_ = !is_best(cell, *near_);
+        if (!moves_ && ++cells_seen_ > most_cells_) gap_ = kTooManyWays;
+    } else if (std::ssize(cells_) >= kMaxCells) {
         gap_ = kTooManyWays;
     } else {
         cells_.push_back(cell);
@@ -230,7 +147,8 @@ void CellSearch::branch(Cell& cell, const Vector& row, double size) {
     for (const int side : {1, -1}) {
         const bool splits = is_reached && !is_hinge;
         cell.signs.push_back(splits ? side : 0);
-        const bool touches = std::abs(ahead) <= rest || ahead * side > 0.0;
+        const bool asked = !unbound_side_ || !is_unbound(static_cast<int>(a)) || side == *unbound_side_;
+        const bool touches = asked && (std::abs(ahead) <= rest || ahead * side > 0.0);
         const Vector inside = cell.inside;
         if (!splits || (touches && (has_inside(cell, side) || is_open(cell)))) extend(cell);
         cell.inside = inside;
@@ -379,13 +297,15 @@ CellMinimum CellSearch::describe(const Cell& cell, const Vector& d) const {
     CellMinimum found;
     found.direction = d;
     found.change.setZero(full_);
+    found.signs.assign(group_.size(), 0);
+    found.rates.assign(group_.size(), 0.0);
     for (Index k = 0; k < d.size(); ++k) found.change += (d[k] - form_.velocity[k]) * basis_[k];
     for (int a = 0; a < form_.count(); ++a) {
         const double rate = cell.rows[a].dot(d);
         const double length = cell.rows[a].norm();
         const bool moves = kept_[a] == 0 && std::abs(rate) > form_.rounding(d) * length;
-        found.signs.push_back(moves ? (rate > 0.0 ? 1 : -1) : 0);
-        found.rates.push_back(moves ? rate : 0.0);
+        found.signs[number_[a]] = moves ? (rate > 0.0 ? 1 : -1) : 0;
+        found.rates[number_[a]] = moves ? rate : 0.0;
     }
     return found;
 }

@@ -32,8 +32,9 @@ inline constexpr const char* kHiddenMinimum = "rounding hides which of the ways 
 
 class CellSearch {
   public:
-    /// Searches throw Abandoned if `interrupt`, which may be null, wants it.
-    CellSearch(const LocalForm& form, Interrupt* interrupt);
+    /// Searches throw Abandoned if `interrupt`, which may be null, wants it. `one_by_one`: never settles many cells as
+    /// one, which changes nothing but the time.
+    CellSearch(const LocalForm& form, Interrupt* interrupt, bool one_by_one = false);
 
     /// All local minima in which as many groups as can stay, with what may rest at rest and without; none if the search
     /// did not end: gap() says why.
@@ -45,6 +46,14 @@ class CellSearch {
     bool all_stay();
 
   private:
+    /// Cells of one point at most.
+    static constexpr int kMaxCells = 6000;
+    /// A row below this part of its terms is their rounding.
+    static constexpr double kNoRow = 1e-10;
+    /// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for
+    /// rounding. Its directions are on the rims of others, which tell of them.
+    static constexpr double kMostTerms = 1e6;
+
     struct Cell {
         std::vector<int> signs;    // 0: a convex hinge, or nothing reaches the place
         std::vector<Vector> rows;  // x_a = rows[a]·d in the cell
@@ -54,6 +63,7 @@ class CellSearch {
         double forces = 0.0;            // of what acts on it
         std::vector<std::size_t> next;  // the first cell behind it that has other signs up to a place
         Vector inside;                  // a direction that has its signs, if one is known
+        bool is_settled = false;        // and stands for all that begin alike: what has no sign is at zero in `best`
     };
     void listen() const;
     void enumerate();
@@ -66,7 +76,8 @@ class CellSearch {
     Rest rest_of(int group) const;
     bool goes(int group, const Vector& d);
     bool rests(int group, const Vector& d);
-    bool is_still_best(const Vector& d);
+    bool rests_on_a_side(const Vector& d);
+    bool is_best_of_all(const Vector& d, int most_cells);
     bool feeds_others(int a) const;
     void extend(Cell& cell);
     void branch(Cell& cell, const Vector& row, double size);
@@ -76,24 +87,44 @@ class CellSearch {
     std::vector<Vector> span_of_kept(const Cell& cell) const;
     std::vector<Vector> span_of_unbound(const Cell& cell, const std::vector<Vector>& kept) const;
     void settle(Cell& cell);
+    Vector row_of(const Cell& cell, int a, double& size) const;
+    bool is_unbound(int a) const;
+    bool is_open_at(const Cell& all, int a) const;
+    bool complete_at_rest(Cell& cell) const;
+    bool is_unbound_apart() const;
+    bool is_settled_at_rest(Cell& cell);
+    bool solve_at_rest(const Cell& all, const std::vector<int>& used, const Vector& offset, const Vector* above);
+    bool rests_in(const Cell& all, const Vector& d) const;
+    bool are_within_bounds(const Cell& all, std::size_t known, const Vector& own, Vector& above);
+    Vector force_at_rest(Cell& all, std::size_t known, std::vector<int>& used) const;
+    Vector pulls_at_rest(Cell& all, const std::vector<int>& used, const Vector& offset) const;
+    void put_first_what_moves();
+    void sort_by_sides(std::vector<CellMinimum>& found) const;
+    void reorder(const std::vector<int>& order);
     bool is_best(const Cell& cell, const Vector& d) const;
     int first_beyond(const Cell& cell, const Vector& d) const;
     bool is_minimum(const Vector& d) const;
     CellMinimum describe(const Cell& cell, const Vector& d) const;
 
     Interrupt* interrupt_;
+    bool one_by_one_;
     Index full_;                 // coordinates of the form as given
     std::vector<Vector> basis_;  // of what the normals span
     LocalForm form_;             // in these coordinates
     std::vector<int> group_;
+    std::vector<int> number_;  // of the places as given
     std::vector<char> kept_, may_be_hinge_;
-    std::optional<int> unbound_;    // goes where it is moved, whatever the sides of its cell
-    const Vector* near_ = nullptr;  // only cells that touch it are looked for
+    std::optional<int> unbound_;       // goes where it is moved, whatever the sides of its cell
+    std::optional<int> unbound_side_;  // of it, if known before the sides below
+    const Vector* near_ = nullptr;     // only cells that touch it are looked for
     std::vector<Cell> cells_;
     const char* gap_ = nullptr;  // why the last search did not end
-    bool asks_ = false;          // whether anything moves
+    bool asks_ = false;          // whether a direction is best of all cells
     bool moves_ = false;         // and the answer
+    bool repels_ = false;        // whether what is open would be repelled
+    int cells_seen_ = 0, most_cells_ = 0;
     BoxLeastSquares problem_;
+    std::vector<BoxLeastSquares::Place> ends_;  // of multipliers, where cells are settled as one
 };
 
 }  // namespace reluflow::layered

@@ -1,0 +1,110 @@
+/// Whether what is kept at zero stays there beside a direction: the part of CellSearch that asks all cells which touch
+/// it.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "layered/cell_search.hpp"
+
+namespace reluflow::layered {
+
+bool CellSearch::all_stay() {
+    return is_best_of_all(Vector::Zero(form_.velocity.size()), std::numeric_limits<int>::max());
+}
+
+bool CellSearch::stays(int group) {
+    const Vector rest = Vector::Zero(form_.velocity.size());
+    return !goes(group, rest);
+}
+
+// Adds the groups that do not stay beside a direction in which they are zero: those that have to leave, and those that
+// may rest. What rested before is none of them if it does so still.
+void CellSearch::sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting) {
+    std::set<int> open;
+    for (std::size_t a = 0; a < group_.size(); ++a)
+        if (kept_[a] != 0) open.insert(group_[a]);
+    for (const int group : open) {
+        const bool moves = goes(group, d);
+        if (gap_ != nullptr) return;
+        if (!moves) continue;
+        const Rest rest = rest_of(group);
+        if (rest == Rest::never || !rests(group, d))
+            leaving.insert(group);
+        else if (rest == Rest::may)
+            resting.insert(group);
+        if (gap_ != nullptr) return;
+    }
+}
+
+std::vector<char> CellSearch::kept_without(const std::set<int>& groups) const {
+    std::vector<char> kept = kept_;
+    for (std::size_t a = 0; a < group_.size(); ++a)
+        if (groups.contains(group_[a])) kept[a] = 0;
+    return kept;
+}
+
+Rest CellSearch::rest_of(int group) const {
+    const auto a = std::ranges::find(group_, group) - group_.begin();
+    return form_.rest.empty() ? Rest::never : form_.rest[static_cast<std::size_t>(a)];
+}
+
+// Whether a group does not stay beside a direction while all others that are kept do.
+bool CellSearch::goes(int group, const Vector& d) {
+    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
+    const bool stays = is_best_of_all(d, kMaxCells);
+    kept_ = before;
+    return !stays;
+}
+
+// Whether on one side of its boundary nothing moves a group, though nothing keeps it from moving there.
+bool CellSearch::rests(int group, const Vector& d) {
+    const std::vector<char> before = std::exchange(kept_, kept_without({group}));
+    unbound_ = group;
+    bool rests = false;
+    if (std::ranges::count(group_, group) == 1) {
+        for (const int side : {1, -1}) {
+            unbound_side_ = side;
+            rests = rests || (gap_ == nullptr && is_best_of_all(d, kMaxCells) && cells_seen_ > 0);
+        }
+        unbound_side_.reset();
+    } else {
+        rests = rests_on_a_side(d);
+    }
+    unbound_.reset();
+    kept_ = before;
+    return gap_ == nullptr && rests;
+}
+
+bool CellSearch::rests_on_a_side(const Vector& d) {
+    near_ = &d;
+    enumerate();
+    near_ = nullptr;
+    std::map<std::vector<int>, bool> sides;
+    for (const Cell& cell : cells_) {
+        std::vector<int> side;
+        for (int a = 0; a < form_.count(); ++a)
+            if (is_unbound(a)) side.push_back(cell.signs[a]);
+        const auto known = sides.try_emplace(std::move(side), true).first;
+        known->second = known->second && is_best(cell, d);
+    }
+    return std::ranges::any_of(sides, [](const auto& one) { return one.second; });
+}
+
+// Whether a direction is the best of all cells that touch it: the first of which it is not is enough.
+bool CellSearch::is_best_of_all(const Vector& d, int most_cells) {
+    near_ = &d;
+    most_cells_ = most_cells;
+    asks_ = true;
+    moves_ = false;
+    cells_seen_ = 0;
+    gap_ = nullptr;
+    find_hinges();
+    Cell cell;
+    extend(cell);
+    near_ = nullptr;
+    asks_ = false;
+    return !std::exchange(moves_, false) && gap_ == nullptr;
+}
+
+}  // namespace reluflow::layered
