@@ -311,3 +311,13 @@ def test_what_vanishing_neurons_leave_of_a_target_of_zero_is_rounding() -> None:
     assert net(data.X)[1] != 0
     found = limit_of(data, net, "squared")
     assert (found.certified, found.point) == (True, "global"), found.reason
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_values_at_rest_are_found_from_margins_that_are_far_off(loss: str) -> None:
+    """From 1e5 the weight of the other sample was infinite, which ended in an error of the linear algebra."""
+    data = rf.Dataset([[1.0], [1.0]], [1.0, -1.0])
+    core = find_core(groups(data, rf.Network([[1.0]], [1.0])), data, np.array([2e5, 0.0]), loss)
+    assert core is not None
+    np.testing.assert_array_equal(core.rests, [True, True])
+    np.testing.assert_allclose(core.values, 0.0, atol=1e-12)
