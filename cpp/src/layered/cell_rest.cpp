@@ -261,7 +261,7 @@ void CellSearch::put_first_what_moves() {
         for (int b = 0; b < a && first[a] != 0; ++b)
             if (form_.through_h(a, b) != 0.0 || form_.through_z(a, b) != 0.0) first[b] = 1;
     std::vector<int> order;
-    for (const char one : {1, 0})
+    for (const char one : {char{1}, char{0}})
         for (int a = 0; a < form_.count(); ++a)
             if (first[a] == one) order.push_back(a);
     reorder(order);
