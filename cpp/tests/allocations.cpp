@@ -50,6 +50,11 @@ void* operator new(std::size_t size) {
     return block;
 }
 
+// What the standard library asks for where it can do without, as in std::stable_sort.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return std::malloc(size > 0 ? size : 1);
+}
+
 void operator delete(void* block) noexcept {
     std::free(block);
 }
