@@ -169,10 +169,7 @@ void Resolution::make_filter(Jet& jet) {
     filter_.reset();
     if (is_start_ || turns_ || within_rounding_ || leading_order() > 1) return;
     jet.start(*theta_, *before_, span_, false);
-    LocalModel model(*before_, *X_, *theta_, all_met());
-    Vector drift = Vector::Zero(theta_->size());
-    jet.duals().add_decay({*theta_}, 0, drift);
-    model.add_forces(jet.duals().dual(0), drift / span_);
+    const LocalModel model = model_at(jet, *theta_);
     filter_.emplace(LocalForm(model, std::vector<int>(static_cast<std::size_t>(model.count()), -1)));
     filtered_ = model.places();
 }

@@ -148,6 +148,7 @@ class Resolution {
                const Jet* here);
     bool any_joint() const;
     bool is_valid_jointly(Jet& jet);
+    LocalModel model_at(const Jet& jet, const Vector& at) const;
     Outcome resolve_locally(Jet& jet, const Vector& at);
     std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const;
     bool lists(const Option& option) const;

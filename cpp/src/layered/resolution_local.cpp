@@ -160,6 +160,15 @@ bool Resolution::any_joint() const {
     });
 }
 
+// The loss to first order around all that is zero, with the duals of a series there.
+LocalModel Resolution::model_at(const Jet& jet, const Vector& at) const {
+    LocalModel model(*before_, *X_, at, all_met());
+    Vector drift = Vector::Zero(theta_->size());
+    jet.duals().add_decay({at}, 0, drift);
+    model.add_forces(jet.duals().dual(0), drift / span_);
+    return model;
+}
+
 // Everything that is zero decides together, whatever made it so.
 Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
     if (sizes_ != nullptr && std::ranges::any_of(contacts_, [&](const Contact& contact) {
@@ -169,13 +178,8 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         return Outcome::undecided;
     }
     jet.start(at, *before_, span_, false);  // what was zero at an event before has moved on
-    Vector drift = Vector::Zero(theta_->size());
-    jet.duals().add_decay({at}, 0, drift);
-    drift /= span_;
-    const std::vector<Place> met = all_met();
-    const bool is_ahead = &at != theta_;  // then rates tell what leaves tangentially
-    LocalModel model(*before_, *X_, at, met);
-    model.add_forces(jet.duals().dual(0), std::move(drift));
+    const bool is_ahead = &at != theta_;    // then rates tell what leaves tangentially
+    LocalModel model = model_at(jet, at);
     for (const Contact& contact : contacts_) {
         if (contact.from != 0 || contact.wants == 0 || is_start_ || is_ahead) continue;
         const Place& p = contact.boundary.members.front();
@@ -188,7 +192,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place));
     options_.clear();
     const std::vector<int> joint = joint_boundaries(*before_, model);
-    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, met));
+    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, all_met()));
     LocalMinima search(model, std::move(groups), interrupt_, rest_of(jet, model, joint));
     const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
