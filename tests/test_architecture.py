@@ -24,6 +24,7 @@ PYTHON_MODULES = (
     "_files",
     "_palette",
     "_html",
+    "_linear_algebra",
     "_least_distance",
     "datasets",
     "networks",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._least_distance import nonnegative
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
 from ..kinks._boundaries import boundaries, off, span
 from ..limits._output_point import output_point
@@ -164,7 +165,7 @@ def _least_norm(net: Network, X: FloatArray, f: FloatArray, tolerances: Any, dea
     balanced = Network(net.W[live] * share, net.a[live] / share, leak=net.leak)
     signs = Signs(balanced, X, tolerances.boundary)
     sample, own = np.repeat(np.arange(len(X)), net.n_outputs), np.tile(np.arange(net.n_outputs), len(X))
-    found = np.linalg.lstsq(signs.gradients(own, sample, None).T, signs.target(), rcond=_RANK_TOL)[0]
+    found = least_squares(signs.gradients(own, sample, None).T, signs.target(), _RANK_TOL)
     mu = np.asarray(found, dtype=np.float64)
     return output_bounds(Conditions(X, net.leak, None, f), mu, balanced, tolerances.gap, deadline)
 

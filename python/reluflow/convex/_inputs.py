@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import svd
 from .._validation import FloatArray, freeze, invalid, place, real_array
 from ..datasets import Dataset
 from ..datasets._dataset import one_target
@@ -80,7 +81,7 @@ def row_space(X: FloatArray) -> FloatArray:
     The rows count by their directions: beside one 1e16 times as large, a row would be rounding.
     """
     norms = np.linalg.norm(X, axis=1)
-    _, sizes, rows = np.linalg.svd(X / np.where(norms > 0, norms, 1.0)[:, None], full_matrices=False)
+    _, sizes, rows = svd(X / np.where(norms > 0, norms, 1.0)[:, None], full_matrices=False)
     tol = max(X.shape) * np.finfo(np.float64).eps * sizes[0]  # the rule of Dataset.rank_tol
     rank = int(np.count_nonzero(sizes > tol))
     if rank == X.shape[1]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ._bounds import DualNorm
 from ._conic import Answer, Piece
@@ -78,7 +79,7 @@ class Interpolation:
         if active is None:
             return np.zeros(len(self.objective.R))
         units = np.concatenate([v / np.linalg.norm(v) for v in active.starts])
-        return np.asarray(np.linalg.lstsq(np.hstack(active.effects).T, units, rcond=SINGULAR_RTOL)[0])
+        return least_squares(np.hstack(active.effects).T, units, SINGULAR_RTOL)
 
     def solve(self, net: Network, gap_tol: float, deadline: Deadline) -> Bounds:
         """Return the best bounds of the program; `net` has the outputs."""
@@ -187,4 +188,4 @@ def _newton_step(
         part, end = slice(end, end + len(v)), end + len(v)
         matrix[part, part] = (np.eye(len(v)) - np.outer(unit, unit)) / np.linalg.norm(v)
     matrix[:width, width:], matrix[width:, :width] = -effect.T, effect
-    return np.asarray(np.linalg.lstsq(matrix, -short, rcond=SINGULAR_RTOL)[0])
+    return least_squares(matrix, -short, SINGULAR_RTOL)

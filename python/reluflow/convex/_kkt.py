@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._least_distance import nonnegative
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, ReadOnly
 from ..datasets import Dataset
 from ..networks import Network
@@ -203,7 +204,7 @@ class _Equations:
         inside = np.flatnonzero(~at_top & ~at_bottom)
         used = np.flatnonzero(mu > 0)
         full = np.hstack((columns[:, used], self.matrix[:, self.n_support + inside]))
-        found = np.linalg.lstsq(full, self.target, rcond=None)[0]
+        found = least_squares(full, self.target)
         new_mu, new_t = np.zeros_like(mu), np.zeros_like(t)
         new_mu[used] = found[: len(used)]
         new_t[at_top] = new_mu[owners[at_top]]

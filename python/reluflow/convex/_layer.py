@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from .._least_distance import LeastNorm, least_norm
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, integer, invalid, one_of
 from ..datasets import Dataset
 from ..networks import Network
@@ -123,7 +124,7 @@ def _least(G: FloatArray, h: FloatArray) -> LeastNorm:
             continue
         # A sum of large terms: the equations of the active set themselves give back the digits that it lost.
         active = found.multipliers > 0
-        direct = np.linalg.lstsq(G[active], h[active], rcond=None)[0].astype(np.float64)
+        direct = least_squares(G[active], h[active]).astype(np.float64)
         w = max(found.w, direct, key=lambda u: float((G @ u - h).min()))
         if (G @ w >= h - FEASIBLE_TOL).all():
             return LeastNorm(w, found.multipliers)

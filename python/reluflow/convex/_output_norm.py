@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .. import _core
+from .._linear_algebra import svd
 from .._validation import FloatArray
 from ._arrangements import arrangements, expected_arrangements
 from ._bounds import DualNorm, dual_norm
@@ -88,7 +89,7 @@ def output_norm(
     if not rows.any():
         return OutputNorm(0.0, 0.0, np.zeros(X.shape[1]), np.zeros(duals.shape[1]), 0)
     X, duals = X[rows], duals[rows]
-    _, sizes, right = np.linalg.svd(duals, full_matrices=False)
+    _, sizes, right = svd(duals, full_matrices=False)
     used = sizes > _RANK_TOL * sizes[0]
     basis = right[used]
     beyond = float(np.linalg.norm(sizes[~used])) * float(np.linalg.norm(X, 2))

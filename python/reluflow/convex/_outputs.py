@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray, IntArray
 from ..limits._state import is_rounding, output_terms
 from ..networks import Network
@@ -42,10 +43,10 @@ def nearest_outputs(X: FloatArray, y: FloatArray, counts: FloatArray) -> Nearest
     spanning = _spanning(X)
     if spanning is None:
         return Nearest(y, None)
-    left, sizes, _ = np.linalg.svd(spanning, full_matrices=False)
+    left, sizes, _ = svd(spanning, full_matrices=False)
     space = np.ascontiguousarray(left[:, sizes > RANK_RTOL * sizes[0]])
     root = np.sqrt(counts)
-    share = np.linalg.lstsq(root[:, None] * space, root * y, rcond=None)[0]
+    share = least_squares(root[:, None] * space, root * y)
     return Nearest(space @ share, space)
 
 

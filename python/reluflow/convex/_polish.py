@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._least_distance import nonnegative
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ._inputs import rectify
 
@@ -92,7 +93,7 @@ def polish(R: FloatArray, y: FloatArray, start: ActiveSet) -> ActiveSet | None:
         if size <= RESIDUAL_TOL:
             break
         scales = newton.scales()
-        x = x - scales * np.linalg.lstsq(jacobian * scales, residual, rcond=None)[0]
+        x = x - scales * least_squares(jacobian * scales, residual)
     return newton.result(kept) if best < CONVERGED else None
 
 
@@ -126,7 +127,7 @@ class _Newton:
             own = np.flatnonzero(self.at_neuron == j)
             if len(own):
                 rest = first.units[j] - first.duals[self.support] @ self.vectors[j, : self.n_support]
-                p[own] = np.linalg.lstsq(self.vectors[j, self.n_support + own].T, rest, rcond=None)[0]
+                p[own] = least_squares(self.vectors[j, self.n_support + own].T, rest)
         return np.concatenate((first.duals[self.support], p, first.sizes))
 
     def scales(self) -> FloatArray:
@@ -158,7 +159,7 @@ class _Newton:
         """Return the sizes that suit the rounded directions best: with large sizes, their last digits matter."""
         gains = (self.slopes * self.initial.signs[:, None] * self.y * (units @ self.R.T))[:, self.support]
         error = 1 - rho @ gains
-        fitted = rho + np.linalg.lstsq(gains.T, error, rcond=None)[0]
+        fitted = rho + least_squares(gains.T, error)
         better = (fitted >= 0).all() and np.abs(1 - fitted @ gains).max(initial=0.0) < np.abs(error).max(initial=0.0)
         return np.asarray(fitted if better else rho, dtype=np.float64)
 

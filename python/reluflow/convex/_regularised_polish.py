@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ._objective import Objective
 
@@ -175,7 +176,7 @@ def _stationary(objective: Objective, effects: list[FloatArray], neurons: list[F
     units = np.concatenate([neurons[j] / np.linalg.norm(neurons[j]) for j in live])
     for _ in range(REFINEMENTS):
         rest = objective.decay * units - duals @ effect
-        duals = duals + rounding * np.linalg.lstsq((rounding[:, None] * effect).T, rest, rcond=None)[0]
+        duals = duals + rounding * least_squares((rounding[:, None] * effect).T, rest)
     return duals
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .._linear_algebra import svd
 from .._validation import FloatArray
 
 # Diagonal entries of R below this: the samples of the support depend on each other, and λ is not unique.
@@ -175,7 +176,7 @@ class Frame:
 
 def bases(D: FloatArray) -> FloatArray:
     """Return orthonormal bases of the rows of each D_c, shape (H, d, r), filled up with zeros to the largest rank r."""
-    _, sizes, rows = np.linalg.svd(D, full_matrices=False)
+    _, sizes, rows = svd(D, full_matrices=False)
     is_counted = sizes > _DEPENDENT * sizes[:, :1]
     rank = int(is_counted.sum(axis=1).max())
     return np.asarray((rows * is_counted[:, :, None])[:, :rank].transpose(0, 2, 1))

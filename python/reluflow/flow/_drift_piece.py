@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
 from ..datasets import Dataset
 from ..kinks._boundaries import off
@@ -194,7 +195,7 @@ class Piece:
         normals = self.groups.boundaries.normal[held]
         if len(held) > len(self.groups.bases[group]):
             return None
-        need = np.linalg.lstsq(normals.T, -((self.groups.slope[group] * lam) @ self.data.X), rcond=None)[0]
+        need = least_squares(normals.T, -((self.groups.slope[group] * lam) @ self.data.X))
         lower, upper = np.array([self.groups.boundaries.edges(int(k), lam, self.net.leak) for k in held]).T
         above, below = self.groups.sign[group] * (upper - need), self.groups.sign[group] * (need - lower)
         k = int(np.argmax(np.maximum(above, below)))

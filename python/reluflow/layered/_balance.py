@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._linear_algebra import svd
 from .._validation import FloatArray
 from ._graph import Node
 
@@ -86,7 +87,7 @@ def _null_space(equations: FloatArray, units: int) -> FloatArray:
     left = left[np.abs(left).max(axis=1, initial=0.0) > 0]
     if not len(left):
         return np.ascontiguousarray(reduced.T)
-    _, sizes, rows = np.linalg.svd(left)
+    _, sizes, rows = svd(left)
     rank = int((sizes > 1e-10).sum())
     found: FloatArray = rows[rank:] @ reduced.T
     return found

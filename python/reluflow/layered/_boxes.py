@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ._frozen import Frozen
 
@@ -22,7 +23,7 @@ def multipliers_in_boxes(frozen: Frozen, theta: FloatArray, lam: FloatArray, aim
     N = frozen.normals(theta)
     rest = aim - frozen.pull(theta, lam, mu).theta
     leaks = np.array([frozen.nodes[v].leak or 0.0 for v, _, _ in frozen.held])
-    mu = np.asarray(np.linalg.lstsq(N.T, rest, rcond=RANK_TOL)[0])
+    mu = least_squares(N.T, rest, RANK_TOL)
     for _ in range(_BOX_PASSES):
         back = frozen.pull(theta, lam, mu).back
         low, high = np.minimum(leaks * back, back), np.maximum(leaks * back, back)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
 from ..limits._checks import Residuals
 from ..limits._growing import doubts_of_rest
@@ -173,7 +174,7 @@ class _Search:
         """Solve θ = Σ λ ∇q + Σ μ ∇z, q = 1 on the support, z = 0 on what slides, by least-norm steps."""
         y, frozen, P, k = self.targets[:, 0], self.frozen, len(theta), len(support)
         B = np.vstack((y[support, None] * frozen.gradients(theta, support), frozen.normals(theta)))
-        x = np.concatenate((theta, np.linalg.lstsq(B.T, theta, rcond=RANK_TOL)[0]))
+        x = np.concatenate((theta, least_squares(B.T, theta, RANK_TOL)))
 
         def jacobian(x: FloatArray) -> FloatArray:
             lam = np.zeros((len(y), 1))
@@ -241,7 +242,7 @@ class _Search:
         N, none = self.frozen.normals(theta), np.zeros(len(self.frozen.held))
         rest = self.frozen.pull(theta, self._duals(self.f), none).theta
         rest = rest if self.decay is None else rest - self.decay * theta
-        return np.asarray(np.linalg.lstsq(N.T, -rest, rcond=RANK_TOL)[0]) if len(N) else none
+        return least_squares(N.T, -rest, RANK_TOL) if len(N) else none
 
     # --- the certificate ---
 
@@ -327,7 +328,7 @@ class _Search:
         N = self.frozen.normals(self.net.theta)
         rate = self.frozen.pull(self.net.theta, lam, np.zeros(len(N))).theta
         if len(N):
-            rate = rate - N.T @ np.linalg.lstsq(N.T, rate, rcond=RANK_TOL)[0]
+            rate = rate - N.T @ least_squares(N.T, rate, RANK_TOL)
         unit = self.net.theta / self.net.norm
         along = float(rate @ unit)
         return float(np.linalg.norm(rate - along * unit)) / along if along > 0 else float("nan")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._linear_algebra import svd
 from .._validation import FloatArray
 from ._gradient import Numbers
 
@@ -30,13 +31,13 @@ def zero_near(
     rest = np.asarray(function(x), dtype=np.float64)
     size = float(np.linalg.norm(rest))
     for _ in range(_STEPS):
-        U, s, V = np.linalg.svd(jacobian(x))
+        U, s, V = svd(jacobian(x))
         trial = _shorter(function, x, size, rest, (U, s, V))
         if trial is None:
             break
         x, rest = trial
         size = float(np.linalg.norm(rest))
-    s = np.linalg.svd(jacobian(x), compute_uv=False)
+    s = np.asarray(np.linalg.svd(jacobian(x), compute_uv=False))
     return x, V[s <= _RANK_TOL * s[0]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray, IntArray
 from ._core import Core
 from ._state import State
@@ -27,7 +28,7 @@ def standing(state: State, core: Core, lam: FloatArray, live: IntArray) -> Float
     if not root.any():
         return lam
     root /= root.max()
-    left, sizes, _ = np.linalg.svd(np.hstack([groups.map(c, rests) for c in live]))
+    left, sizes, _ = svd(np.hstack([groups.map(c, rests) for c in live]))
     free = left[:, np.count_nonzero(sizes > _RANK_TOL * sizes.max(initial=0.0)) :]
     moves = np.hstack([size * (free.T @ groups.map(c, rests)) for size, c in zip(root, others, strict=True)])
     pulls = (root[:, None] * groups.pulls(lam)[others]).ravel()
@@ -36,7 +37,7 @@ def standing(state: State, core: Core, lam: FloatArray, live: IntArray) -> Float
     if largest <= rounding:
         return lam
     found = np.array(lam)
-    found[rests] -= free @ np.linalg.lstsq(moves.T, pulls, rcond=rounding / largest)[0]
+    found[rests] -= free @ least_squares(moves.T, pulls, rounding / largest)
     return found
 
 
@@ -66,5 +67,5 @@ def _need(state: State, group: int, boundary: int, lam: FloatArray) -> float:
     groups = state.groups
     held = groups.held_boundaries(group)
     drive = (groups.slope[group] * lam) @ groups.X
-    need = np.linalg.lstsq(groups.boundaries.normal[held].T, -drive, rcond=None)[0]
+    need = least_squares(groups.boundaries.normal[held].T, -drive)
     return float(need[np.flatnonzero(held == boundary)[0]])

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray
 from ..kinks._boundaries import Boundaries
 from ..networks import Network
@@ -79,7 +80,7 @@ def _held_part(groups: Groups, lam: FloatArray, core: Core, leak: float) -> floa
         if not width.any():
             continue
         drive = (groups.slope[c] * lam) @ groups.X
-        need = np.abs(np.linalg.lstsq(groups.boundaries.normal[held].T, -drive, rcond=None)[0])
+        need = np.abs(least_squares(groups.boundaries.normal[held].T, -drive))
         largest = max(largest, float((need / np.where(width > 0, width, np.inf)).max()))
     return largest
 
@@ -108,7 +109,7 @@ def clipped_pulls(groups: Groups, lam: FloatArray, leak: float, at_rest: FloatAr
         if not len(held):
             continue
         normals, edges = groups.boundaries.normal[held], edges_of[held]
-        need, need_beside = np.linalg.lstsq(normals.T, -np.column_stack((drives[c], beside[c])), rcond=None)[0].T
+        need, need_beside = least_squares(normals.T, -np.column_stack((drives[c], beside[c]))).T
         wanted = need + need_beside
         nearest = wanted
         if len(held) > len(groups.bases[c]):
@@ -170,7 +171,7 @@ def _rays(normals: FloatArray) -> FloatArray:
     rank = normals.shape[1]
     found = []
     for rows in combinations(range(len(normals)), rank - 1):
-        _, sizes, right = np.linalg.svd(normals[list(rows)].reshape(rank - 1, rank))
+        _, sizes, right = svd(normals[list(rows)].reshape(rank - 1, rank))
         if (sizes > _ON_BOUNDARY).all():
             found += [right[-1], -right[-1]]
     return np.array(found).reshape(-1, rank)

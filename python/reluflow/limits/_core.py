@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray
 from ..datasets import Dataset
 from ..losses import is_of_margins, log_curvatures, log_total, log_weights
@@ -117,13 +118,13 @@ def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core
     multipliers of those at rest that cancel.
     """
     rests, signed = core.rests, y[:, None] * basis
-    state = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    state = least_squares(basis, y * margins, _RANK_TOL)
     if rests.any():
         lam = np.abs(core.duals[rests])
         pull = np.abs(lam @ signed[rests]).max(initial=0.0)
         if not lam.min() > _LEAST_SHARE * lam.max() or pull > _CANCELS * lam.sum():
             return False
-        _, sizes, rows = np.linalg.svd(basis[rests], full_matrices=False)
+        _, sizes, rows = svd(basis[rests], full_matrices=False)
         held = rows[sizes > _RANK_TOL * sizes.max(initial=0.0)]
         state = state - held.T @ (held @ state)
     return bool(np.all(signed[~rests] @ state > _KEPT * margins[~rests]))
@@ -132,7 +133,7 @@ def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core
 def _fitted(basis: FloatArray, data: Dataset) -> Core:
     """All values rest: those of weighted least squares over the range of `basis`."""
     root = np.sqrt(data.counts)
-    z = np.linalg.lstsq(root[:, None] * basis, root * data.y, rcond=_RANK_TOL)[0]
+    z = least_squares(root[:, None] * basis, root * data.y, _RANK_TOL)
     values = basis @ z
     return Core(np.ones(data.n, dtype=np.bool_), values, data.counts * (data.y - values))
 
@@ -155,7 +156,7 @@ def value_range(groups: Groups) -> FloatArray:
         rows = groups.map(c)
         found, reach = np.hstack((found, rows)), np.maximum(reach, np.linalg.norm(rows, axis=1))
         if found.shape[1] > 2 * n or c == len(groups) - 1:
-            vectors, sizes, _ = np.linalg.svd(found, full_matrices=False)
+            vectors, sizes, _ = svd(found, full_matrices=False)
             keep = sizes > _RANK_TOL * sizes.max(initial=0.0)
             found = vectors[:, keep] * sizes[keep]
     # Rounding in the rows of samples that no group drives would grow where a column is small, as in raw units.
@@ -186,7 +187,7 @@ def resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
 
 def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
     """Minimise Σ c_i ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
-    z = np.linalg.lstsq(basis, y * margins, rcond=_RANK_TOL)[0]
+    z = least_squares(basis, y * margins, _RANK_TOL)
     if np.abs(basis @ z).max() > _MAX_VALUE:
         z = np.zeros_like(z)  # a sample far off the others: from there no weight is a number
     eps, last = np.finfo(np.float64).eps, np.inf
@@ -195,7 +196,7 @@ def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: Floa
         slope, curvature = -counts * np.exp(log_weights(q, loss)), counts * np.exp(log_curvatures(q, loss))
         root = np.sqrt(curvature)
         pull = np.divide(-y * slope, root, out=np.zeros_like(root), where=root > 0)  # both underflow together
-        step = np.linalg.lstsq(root[:, None] * basis, pull, rcond=_RANK_TOL)[0]
+        step = least_squares(root[:, None] * basis, pull, _RANK_TOL)
         fall = -float((basis.T @ (y * slope)) @ step)
         part = _line_search(q, y * (basis @ step), fall, loss, counts)
         z = z + part * step

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, freeze
 from ..kinks._boundaries import off
 from ..losses import duals, duals_of, is_of_margins, log_curvatures, loss_arguments
@@ -200,7 +201,7 @@ def _vectors(state: State, found: _Found, decay: float) -> FloatArray:
         for c, direction in enumerate(along):
             own = slice(c * data.d, (c + 1) * data.d)
             matrix[own, own] += decay / sizes[c] * (np.eye(data.d) - np.outer(direction, direction))
-        turned = np.linalg.lstsq(matrix, lacks.ravel(), rcond=_SOFTEST)[0].reshape(v.shape)
+        turned = least_squares(matrix, lacks.ravel(), _SOFTEST).reshape(v.shape)
         v = np.array([off(of_group, basis) for of_group, basis in zip(v + turned, bases, strict=True)])
     return full
 

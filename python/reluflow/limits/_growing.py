@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._linear_algebra import svd
 from .._validation import FloatArray, IntArray
 from ..kinks._boundaries import names, off, span
 from ._core import resting
@@ -50,7 +51,7 @@ def _growing(rows: FloatArray, weights: FloatArray, terms: float) -> IntArray:
     free[np.linalg.norm(free, axis=1) <= _ROW_TOL] = 0.0
     if not free.any():
         return np.empty(0, dtype=np.int64)
-    vectors, scales, _ = np.linalg.svd(free, full_matrices=False)
+    vectors, scales, _ = svd(free, full_matrices=False)
     kept = scales > _ROW_TOL * scales[0]
     rests = resting(vectors[:, kept] * scales[kept], np.ones(len(free)))
     return np.flatnonzero(unseen)[~rests]

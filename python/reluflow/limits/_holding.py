@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
 from ..datasets import Dataset
 from ._core import reached_range, resting
@@ -50,7 +51,7 @@ def holding(groups: Groups, data: Dataset, leak: float, weights: FloatArray) -> 
 
 def _cancelling(weights: FloatArray, signed: FloatArray) -> FloatArray:
     """Change weights that nearly cancel, by parts of each that are as small as can be, until they do."""
-    parts = np.linalg.lstsq((weights[:, None] * signed).T, -(weights @ signed), rcond=None)[0]
+    parts = least_squares((weights[:, None] * signed).T, -(weights @ signed))
     found = weights * (1.0 + parts)
     return np.asarray(SUM * found / found.sum())
 
@@ -85,7 +86,7 @@ def _held(groups: Groups, y: FloatArray, leak: float, own: IntArray, part: float
         if not len(held):
             continue
         normals = groups.boundaries.normal[held]
-        needs = -np.linalg.lstsq(normals.T, (groups.slope[c, own] * y[own]) * groups.X[own].T, rcond=None)[0]
+        needs = -least_squares(normals.T, (groups.slope[c, own] * y[own]) * groups.X[own].T)
         for need, boundary in zip(needs, held, strict=True):
             rows = groups.boundaries.boundary[own] == boundary
             if not rows.any():

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -158,7 +159,7 @@ def _newton_step(
     size = np.linalg.norm(J, axis=1)
     largest = float(size.max(initial=0.0)) or 1.0
     size = np.where(size > _DEPENDENT * largest, size, largest)  # rows that no live group drives are rounding
-    left, values, right = np.linalg.svd(J / size[:, None], full_matrices=False)
+    left, values, right = svd(J / size[:, None], full_matrices=False)
     keep = values > _DEPENDENT * values.max(initial=0.0)
     back = left[:, keep] / values[keep] / size[:, None]
     rows = right[keep].reshape(int(keep.sum()), n_groups, d)
@@ -181,12 +182,12 @@ def _saddle(
 
     Also returns its singular values as parts of the largest; those up to `least` count as zero.
     """
-    left, values, right = np.linalg.svd(G)
+    left, values, right = svd(G)
     parts = values / (values.max(initial=0.0) or 1.0)
     rank = int(np.count_nonzero(parts > least))
     along, free = left[:, :rank], left[:, rank:]
     t = along @ ((right[:rank] @ second) / values[:rank])
-    t = t + free @ np.linalg.lstsq(free.T @ M @ free, free.T @ (first - M @ t), rcond=_SINGULAR_TOL)[0]
+    t = t + free @ least_squares(free.T @ M @ free, free.T @ (first - M @ t), _SINGULAR_TOL)
     alpha = right[:rank].T @ ((along.T @ (first - M @ t)) / values[:rank])
     return t, alpha, parts
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._least_distance import least_norm
+from .._linear_algebra import svd
 from .._validation import FloatArray, IntArray, PatternArray
 from ..kinks._boundaries import Boundaries, slopes, span
 from ..networks import Network
@@ -68,7 +69,7 @@ def rows_of(found: Boundaries, X: FloatArray, net: Network) -> list[Row]:
     rows = []
     for c, pattern in enumerate(patterns):
         held = span(found.normal[np.unique(found.boundary[pattern == 0])])
-        Q = np.linalg.svd(held, full_matrices=True)[2][len(held) :].T if len(held) else np.eye(net.dim)
+        Q = svd(held, full_matrices=True)[2][len(held) :].T if len(held) else np.eye(net.dim)
         A = slopes(pattern, net.leak)[:, None] * X @ Q
         rows.append(Row(moving[number.ravel() == c], pattern, Q, A))
     return rows
@@ -173,7 +174,7 @@ def stand_ins(rows: list[Row], net: Network) -> tuple[list[int], list[FloatArray
     least = _STANDS_FOR * net.norm
     for c, row in enumerate(rows):
         held = np.hstack((net.W[row.members] @ row.Q, net.a[row.members]))
-        left, sizes, right = np.linalg.svd(held, full_matrices=False)
+        left, sizes, right = svd(held, full_matrices=False)
         for k in np.flatnonzero(sizes > least):
             number.append(c)
             shares.append(left[:, k])

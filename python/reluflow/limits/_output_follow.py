@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray
 from ..kinks._boundaries import Boundaries, slopes, span
 
@@ -182,7 +183,7 @@ class Follower:
         M = self._map(sides)
         base = span(normal[held])
         projected = M - (M @ base.T) @ base
-        left, sizes, right = np.linalg.svd(projected, full_matrices=False)
+        left, sizes, right = svd(projected, full_matrices=False)
         moves = sizes > _ZERO * sizes[0]
         left, sizes, right = left[:, moves], sizes[moves], right[moves]
         free = np.flatnonzero(sides)
@@ -190,7 +191,7 @@ class Follower:
         of_a = [np.zeros(self.lam.shape[1])] * len(free)
         kinds = [("meets", int(k), 0) for k in free]
         if len(held):
-            needs = -np.linalg.lstsq(normal[held].T, M.T, rcond=None)[0]  # multipliers are needs @ a
+            needs = -least_squares(normal[held].T, M.T)  # multipliers are needs @ a
             for need, k in zip(needs, held, strict=True):
                 lower, upper = self.edges[k]
                 for room, to in ((lower - need, -1), (need - upper, 1)):

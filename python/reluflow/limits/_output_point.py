@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray, IntArray, PatternArray, freeze
 from ..kinks._boundaries import Boundaries, off, slopes, span
 from ..networks import Network
@@ -115,7 +116,7 @@ def _pull(found: Boundaries, X: FloatArray, net: Network, duals: FloatArray, row
     normals = found.normal[held]
     ends = np.array([found.edges(int(k), duals, net.leak) for k in held])
     low, high = np.sort(ends, axis=1).T
-    need = np.linalg.lstsq(normals.T, -drive, rcond=None)[0]
+    need = least_squares(normals.T, -drive)
     if len(held) > len(span(normals)):
         need = _within(normals, drive, np.column_stack((low, high)), need)
     given = np.clip(need, low, high)
@@ -179,7 +180,7 @@ def climb_response(X: FloatArray, lam: FloatArray, leak: float, starts: FloatArr
 
 def starts_of(found: Boundaries, X: FloatArray, lam: FloatArray) -> FloatArray:
     """Directions to climb from: the normals, and the singular vectors of Λᵀ X."""
-    right = np.linalg.svd(lam.T @ X, full_matrices=False)[2]
+    right = svd(lam.T @ X, full_matrices=False)[2]
     return np.vstack((found.normal, -found.normal, right, -right))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import slopes, span
 from ..networks import Network
@@ -51,7 +52,7 @@ class _Chart:
         self.Q = []
         for j in self.rows:
             held = span(found.normal[np.unique(found.boundary[net.pattern[j] == 0])])
-            self.Q.append(np.linalg.svd(held, full_matrices=True)[2][len(held) :].T if len(held) else np.eye(net.dim))
+            self.Q.append(svd(held, full_matrices=True)[2][len(held) :].T if len(held) else np.eye(net.dim))
         self.A = [slope[j, :, None] * problem.X @ Q for j, Q in zip(self.rows, self.Q, strict=True)]
 
     @property
@@ -203,7 +204,7 @@ def _interpolated(chart: _Chart, x: FloatArray) -> FloatArray:
         if not size < least:
             break
         least, J = size, root[:, :, None] * chart.jacobian(x)
-        x = x + np.linalg.lstsq(J.reshape(-1, len(x)), off_by.ravel(), rcond=_RANK_TOL)[0]
+        x = x + least_squares(J.reshape(-1, len(x)), off_by.ravel(), _RANK_TOL)
     return x
 
 

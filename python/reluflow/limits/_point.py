@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray, PatternArray, freeze
 from ..kinks._boundaries import slopes
 from ..networks import Network
@@ -173,7 +174,7 @@ def _all_attract(groups: Groups, net: Network, pattern: PatternArray, lam: Float
         if len(held):
             if (np.sign(net.a[j]) * (edges[held, 1] - edges[held, 0]) > zero).any():
                 return False
-            need = np.linalg.lstsq(found.normal[held].T, -rest, rcond=None)[0]
+            need = least_squares(found.normal[held].T, -rest)
             low, high = np.sort(edges[held], axis=1).T
             rest = rest + np.clip(need, low, high) @ found.normal[held]
         if np.linalg.norm(rest) > zero:

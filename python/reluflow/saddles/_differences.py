@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linear_algebra import svd
 from .._validation import FloatArray
 
 # A part of a row along a singular pair below this one of the row is none; singular values below this part of what λ
@@ -81,7 +82,7 @@ class _Pairs:
     """The singular pairs of a sector: y = (v, u) grows like e^(σ t), (v, -u) decays, what is off all of them stays."""
 
     def __init__(self, M: FloatArray, weights: float) -> None:
-        left, sizes, right = np.linalg.svd(M, full_matrices=False)
+        left, sizes, right = svd(M, full_matrices=False)
         kept = sizes > _NO_PULL * weights
         self.rates: FloatArray = sizes[kept]
         self.up: FloatArray = np.hstack((right[kept], left[:, kept].T))
@@ -132,7 +133,7 @@ def _standing(part: _Part) -> Row:
 def _rotated(group: list[_Part], weights: FloatArray) -> list[_Part]:
     """Mix rows so that the first one is their sum with these weights, of length one, and the others are across."""
     first = weights / np.linalg.norm(weights)
-    Q = np.linalg.svd(first[None, :])[2]
+    Q = svd(first[None, :])[2]
     Q[0] = first  # which the first row is but for its sign
     mixes, alongs, rests = (np.array([getattr(part, name) for part in group]) for name in ("mix", "along", "rest"))
     mixed = [(Q @ array.reshape(len(group), -1)) for array in (mixes, alongs, rests)]

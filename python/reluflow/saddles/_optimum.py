@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ..kinks._boundaries import boundaries
 
@@ -20,5 +21,5 @@ def least_loss(X: FloatArray, targets: FloatArray, counts: FloatArray) -> float:
     even[np.arange(n), found.boundary] = np.abs(found.reach)
     root = np.sqrt(counts)[:, None]
     columns, target = root * np.hstack((X, even)), root * targets.reshape(n, -1)
-    fitted = columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
+    fitted = columns @ least_squares(columns, target)
     return 0.5 * float(np.sum((target - fitted) ** 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, PatternArray
 from ..networks import Network
 from ._units import Unit, log2_size
@@ -94,7 +95,7 @@ def _shift(
         aim = np.concatenate((signs[close] * level, np.zeros(int(slides.sum()))))
         lacks = aim - rows @ w
         lacks[int(close.sum()) :] = 0.0
-        shift = np.asarray(np.linalg.lstsq(rows, lacks, rcond=1e-9)[0])
+        shift = least_squares(rows, lacks, 1e-9)
         if np.abs(rows @ shift - lacks).max() > _MISS * level or np.linalg.norm(shift) > _FARTHEST * level:
             return None
         crossed = (signs * (X @ (w + shift)) < 0) & ~close
