@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._linear_algebra import svd
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names, off, span
 from ..kinks._constant_duals import start
@@ -27,14 +28,14 @@ from ._state import State
 _FIRST_SAMPLES = 150
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
+_NO_MASS = 1e-13  # masses below this part of the largest are rounding of a zero: their group may leave its cell
 _FAINT = 1e-11  # neurons that keep so small a part of |θ|² are nothing beside the limit
 # Where multipliers and masses are large and cancel, their rounding alone is more; no residual above this is certified.
 _LARGEST_TOL = 1e-8
 # Equations that are left with more than this are not solved. Where multipliers cancel so far that the rounding of their
 # products is more than this too, it is the interior point method that has not told the sets apart.
 _UNSOLVED = 1e-6
-# A state that is further than this from its limit (radians) has not shown that it goes there.
-MAX_TURN = 0.5
+MAX_TURN = 0.5  # a state that is further than this from its limit (radians) has not shown that it goes there
 # Groups that grow as fast as the fastest, to this part of it, are taken for live ones of the state, and weights and
 # masses from this part of the largest on for parts of it.
 _TOGETHER = 0.01
@@ -43,10 +44,8 @@ _COUNTS = 1e-9
 _LOST = 30.0
 # A group outside the limit may grow as fast as the live ones up to this rounding.
 _RATE_TOL = 1e-9
-# A direction is in a cell where it is beyond no boundary by more than this part of |x|: more than rounding.
-_OUTSIDE = 1e-6
-# Beside samples at rest, groups with a pull below this stay finite: what is left of it is rounding.
-_STANDS = 1e-9
+_OUTSIDE = 1e-6  # a direction beyond no boundary of a cell by more than this part of |x| is in it
+_STANDS = 1e-9  # beside samples at rest, groups with a pull below this stay finite: it is rounding
 # Rows of samples are dependent where no more than this part of them is left, and singular values of them below it zero.
 _RANK_TOL = 1e-11
 # The same for the values of the live groups at all samples, whose rank says how many masses they determine.
@@ -164,7 +163,8 @@ def _solve(state: State, core: Core) -> _Solution | None:
             if core.rests.any():
                 lam = standing(state, core, lam, live) if point.free.duals else lam
                 lam = beside_boundaries(state, core, lam, live)
-            z = groups.on_boundaries(np.where(point.mass[:, None] > 0, point.z, 0.0))
+            has_mass = point.mass[:, None] > _NO_MASS * point.mass.max()
+            z = groups.on_boundaries(np.where(has_mass, point.z, 0.0))
             free = point.free._replace(duals=point.free.duals + _n_beside(D, point, k))
             return _Solution(lam, z, live, free, is_one, point.error)
         samples = np.union1d(samples, joining)
@@ -208,7 +208,7 @@ def _core_rows(state: State, core: Core) -> tuple[FloatArray, FloatArray, FloatA
     if not len(rests):
         return D, np.empty((0, 0)), np.empty((0, 0))
     flat = D.transpose(1, 0, 2).reshape(len(rests), -1)
-    left, sizes, rows = np.linalg.svd(flat, full_matrices=False)
+    left, sizes, rows = svd(flat, full_matrices=False)
     keep = sizes > _RANK_TOL * max(float(sizes.max(initial=0.0)), float(np.linalg.norm(state.data.X, axis=1).max()))
     fixed = rows[keep].reshape(-1, len(D), state.data.d).transpose(1, 0, 2)
     return fixed, left[:, keep] / sizes[keep], (left[:, keep] * sizes[keep]).T
