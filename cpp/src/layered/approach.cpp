@@ -12,6 +12,10 @@ namespace {
 constexpr double kRounding = 32 * 2.2e-16;
 /// The terms of what decays with them are below this part of those that θ could make of it.
 constexpr double kSmallTerms = 1e-8;
+/// What is nearer to its boundary than this part of its terms when another is met meets it, too. By a symmetry of data
+/// and network both may be met at one instant, but for rounding that steps have added up and that what is unstable has
+/// magnified (10⁻¹⁴ seen): one after the other would be a choice that rounding makes.
+constexpr double kMet = 1e-12;
 /// What decays beside its boundary loses its last digits below this: then its sign is no reason to cross.
 constexpr double kSmallest = 1e-290;
 /// A root that comes later than the tangent's, by this factor, is that of a distance that falls ever more slowly.
@@ -114,6 +118,12 @@ double error_of(const Jet& jet, const Place& p) {
 
 double rounding_of(const Jet& jet, const Boundary& entry) {
     return kRounding * (std::abs(jet.theta(0)[entry.parameter]) + std::abs(entry.constant)) + kSmallest;
+}
+
+bool is_met_at(const Jet& jet, const Place& p, double u) {
+    Row z;
+    for (int k = 0; k <= jet.order(); ++k) z[k] = jet.z(p.node).at(k, p.sample, p.unit);
+    return std::abs(evaluate(z.data(), jet.order(), u)) <= kMet * jet.terms(p) + kSmallest;
 }
 
 double rounding_of_theta(const Jet& jet) {

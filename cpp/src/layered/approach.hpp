@@ -41,6 +41,9 @@ class Approach {
 /// The rounding of z of a place.
 double rounding_of(const Jet& jet, const Place& p);
 
+/// True if a place is so near to its boundary at u, where another is met, that both are met at one instant.
+bool is_met_at(const Jet& jet, const Place& p, double u);
+
 /// What a step that was not solved by Taylor series misses of z of a place; 0 for others.
 double error_of(const Jet& jet, const Place& p);
 

@@ -19,6 +19,9 @@ namespace {
 /// Events closer than this part of the step are one set: the rounding of a root.
 constexpr double kOneSet = 1e-13;
 
+/// What comes to its boundary by this part of the step after an event is asked whether it is met with it.
+constexpr double kSoonAfter = 1e-6;
+
 /// Where both gaps of a multiplier are below this part of its terms the interval between its bounds is empty.
 constexpr double kTurns = 1e-11;
 
@@ -102,7 +105,8 @@ double EventSearch::find(const Jet& jet, double end, const std::vector<int>& joi
     search_groups(jet);
     if (found_.empty()) return kNoRoot;
     const double first = std::ranges::min(found_, {}, &Candidate::u).u;
-    std::erase_if(found_, [&](const Candidate& c) { return c.u > first + kOneSet * end; });
+    const double last = first + kOneSet * end;
+    std::erase_if(found_, [&](const auto& c) { return c.u > last && !(c.is_of_z && is_met_at(jet, c.place, first)); });
     is_doubtful_ = std::ranges::any_of(found_, [](const Candidate& c) { return !c.is_known; });
     if (is_doubtful_) return first;
     collect(jet, contacts);
@@ -124,7 +128,7 @@ void EventSearch::add(double u, Candidate candidate) {
     if (u > end_) return;
     candidate.u = u;
     found_.push_back(candidate);
-    end_ = std::min(end_, u * (1.0 + kOneSet) + kOneSet * end_);
+    end_ = std::min(end_, u + kSoonAfter * end_);
 }
 
 // Most places are far from zero: |z_0| > Σ |z_k| u^k drops them. Many places go through the orders together, and which
@@ -176,7 +180,7 @@ void EventSearch::search_places(const Jet& jet, int v) {
             candidate.from *= activity.input_sign({v, i, u}, activity.boundary_of({v, i, u}).inputs.front());
         }
         const Descent found = approach.of(candidate.place, c, end_);
-        candidate.is_known = found.is_known;
+        candidate.is_known = candidate.is_of_z = found.is_known;
         add(found.u, candidate);
     }
 }

@@ -49,6 +49,7 @@ class EventSearch {
         Place place;
         Index parameter = -1;
         double constant = 0.0;
+        bool is_of_z = false;  ///< its place comes to its boundary by z
         bool is_shared = false;
         bool is_known = true;
         int from = 0;
