@@ -44,6 +44,8 @@ class Frozen(Backward):
             for i, u in np.argwhere(np.asarray(modes[v]) == SLIDING)
         ]
         self.held: IntArray = np.array(places, dtype=np.int64).reshape(-1, 3)
+        self._held_of = {int(v): np.flatnonzero(self.held[:, 0] == v) for v in np.unique(self.held[:, 0])}
+        self._slopes = _slopes(nodes, self.sides)
         self._mu: Numbers = np.zeros(len(self.held))
         self._back: Numbers = np.zeros(len(self.held))
 
@@ -55,8 +57,10 @@ class Frozen(Backward):
     def held_values(self, theta: Numbers) -> Numbers:
         """Return z at the held places, shape (h,)."""
         z = self.pre_activations(theta)
-        values = [z[v][..., i, u] for v, u, i in self.held]
-        return np.array(values, dtype=theta.dtype).reshape(len(self.held), *theta.shape[:-1]).T
+        values: Numbers = np.zeros((*theta.shape[:-1], len(self.held)), dtype=theta.dtype)
+        for v, of_node in self._held_of.items():
+            values[..., of_node] = z[v][..., self.held[of_node, 2], self.held[of_node, 1]]
+        return values
 
     def pull(self, theta: Numbers, lam: Numbers, mu: Numbers) -> Pull:
         """Return Σ λ_ik ∇f_k(x_i) + Σ μ_a ∇z_a, with λ of the shape (n, K) and μ (h,)."""
@@ -68,29 +72,61 @@ class Frozen(Backward):
     def gradients(self, theta: FloatArray, samples: IntArray, along: FloatArray | None = None) -> FloatArray:
         """Return ∇(c·f)(x_i), one row for each of the samples; c of the shape (k, K), or 1 for the only output."""
         c = np.ones((len(samples), 1)) if along is None else along
-        rows = [self._only(int(i)).pull(theta, row[None], np.empty(0)).theta for i, row in zip(samples, c, strict=True)]
-        return np.array(rows).reshape(len(samples), self.count)
+        return self._one_each(samples).gradients(theta, c[:, None, :])
 
     def normals(self, theta: FloatArray) -> FloatArray:
         """Return ∇z_a at each held place, shape (h, P)."""
-        none = np.zeros((len(self.X), self.nodes[-1].size))
-        rows = [self.pull(theta, none, unit).theta for unit in np.eye(len(self.held))]
-        return np.array(rows).reshape(len(self.held), self.count)
+        alone = self._one_each(self.held[:, 2], self.held[:, :2])
+        return alone.gradients(theta, np.zeros((len(self.held), 1, self.nodes[-1].size)))
 
-    def _only(self, sample: int) -> Frozen:
-        """Return the network on one sample, where what slides sends nothing."""
-        row = slice(sample, sample + 1)
-        nothing = [np.zeros((1, node.size), dtype=np.int64) for node in self.nodes]
-        return Frozen(self.nodes, self.X[row], [side[row] for side in self.sides], nothing, self.count)
+    def _one_each(self, samples: IntArray, ends: IntArray | None = None) -> _OneSampleEach:
+        """Return the network on one sample for each of `samples`, where what slides sends nothing."""
+        sides = [side[samples][:, None, :] for side in self.sides]
+        return _OneSampleEach(self.nodes, self.X[samples][:, None, :], sides, ends, self.count)
 
     def _slope(self, v: int, leak: float) -> FloatArray:
-        side = self.sides[v]
-        return np.where(side > 0, 1.0, np.where(side < 0, leak, 0.0))
+        return self._slopes[v]
 
     def _to_z(self, v: int, from_h: Numbers) -> Numbers:
         found = super()._to_z(v, from_h)
-        for a in np.flatnonzero(self.held[:, 0] == v):
-            _, u, i = self.held[a]
-            self._back[..., a] = from_h[..., i, u]
-            found[..., i, u] = self._mu[..., a]
+        if v in self._held_of:
+            of_node = self._held_of[v]
+            _, u, i = self.held[of_node].T
+            self._back[..., of_node] = from_h[..., i, u]
+            found[..., i, u] = self._mu[..., of_node]
         return found
+
+
+class _OneSampleEach(Backward):
+    """A frozen network on B inputs X (B, 1, d), each with sides of its own, for gradients at one θ.
+
+    `ends`, shape (B, 2), are node and unit of pre-activations that are differentiated beside the outputs.
+    """
+
+    def __init__(
+        self, nodes: tuple[Node, ...], X: FloatArray, sides: list[IntArray], ends: IntArray | None, count: int
+    ) -> None:
+        super().__init__(nodes, X)
+        self._slopes = _slopes(nodes, sides)
+        self._ends = np.zeros((0, 2), dtype=np.int64) if ends is None else ends
+        self._count = count
+
+    def gradients(self, theta: FloatArray, along: FloatArray) -> FloatArray:
+        """Return ∇(c·f) of each input, of c (B, 1, K), plus ∇z at its end; shape (B, P)."""
+        self.outputs(theta)
+        return np.asarray(self.descent(along, self._count))
+
+    def _slope(self, v: int, leak: float) -> FloatArray:
+        return self._slopes[v]
+
+    def _to_z(self, v: int, from_h: Numbers) -> Numbers:
+        found = super()._to_z(v, from_h)
+        own = np.flatnonzero(self._ends[:, 0] == v)
+        found[own, 0, self._ends[own, 1]] += 1.0
+        return found
+
+
+def _slopes(nodes: tuple[Node, ...], sides: list[IntArray]) -> list[FloatArray]:
+    """Return the slope of each unit on each sample, 0 of what slides, by node; of linear ones it is not asked."""
+    leaks = [0.0 if node.leak is None else node.leak for node in nodes]
+    return [np.where(side > 0, 1.0, np.where(side < 0, leak, 0.0)) for side, leak in zip(sides, leaks, strict=True)]

@@ -18,12 +18,12 @@ Numbers = npt.NDArray[Any]  # of floats, or of complex numbers where one differe
 class Backward:
     """A network's wiring on inputs: θ to outputs, and duals back to what moves θ.
 
-    θ is one vector (P,), or B of them, (B, P); all that comes of these has B as its first axis.
+    θ is one vector (P,), or B of them, (B, P), and so is X; all that comes of these has B as its first axis.
 
     Parameters
     ----------
     nodes : tuple of Node
-    X : ndarray, shape (n, d)
+    X : ndarray, shape (n, d) or (B, n, d)
     """
 
     def __init__(self, nodes: tuple[Node, ...], X: FloatArray) -> None:
@@ -35,8 +35,10 @@ class Backward:
     def outputs(self, theta: Numbers) -> Numbers:
         """Return f, shape (n, K), and keep what `descent` needs of it."""
         self._z, self._h, self._matrices = self._z[:1], self._h[:1], [[]]
+        *of_inputs, n, _ = self._z[0].shape
+        of_each = np.broadcast_shapes(theta.shape[:-1], tuple(of_inputs))
         for v, node in enumerate(self.nodes[1:], start=1):
-            z: Numbers = np.zeros((*theta.shape[:-1], len(self._z[0]), node.size), dtype=theta.dtype)
+            z: Numbers = np.zeros((*of_each, n, node.size), dtype=theta.dtype)
             if node.bias is not None:
                 z += np.where(node.bias >= 0, theta.take(node.bias, axis=-1), 0.0)[..., None, :]
             matrices = []

@@ -12,6 +12,8 @@ from ._gradient import Numbers
 
 # Newton's method converges quadratically near a point and linearly along a continuum; it needs some ten steps.
 _STEPS = 60
+# What is left of the equations is their rounding below so many of |x|.
+_ROUNDINGS = 4.0
 # Singular values of the equations below this part of the largest are zero: products of doubles.
 _RANK_TOL = 1e-10
 # The same for a step, and the parts of it that are tried.
@@ -29,15 +31,15 @@ def zero_near(
 ) -> tuple[FloatArray, FloatArray]:
     """Find a zero by least-norm steps of Newton's method; return it with what moves it nowhere, as rows."""
     rest = np.asarray(function(x), dtype=np.float64)
-    size = float(np.linalg.norm(rest))
     for _ in range(_STEPS):
-        U, s, V = svd(jacobian(x))
-        trial = _shorter(function, x, size, rest, (U, s, V))
-        if trial is None:
-            break
-        x, rest = trial
         size = float(np.linalg.norm(rest))
-    s = np.asarray(np.linalg.svd(jacobian(x), compute_uv=False))
+        U, s, V = svd(jacobian(x))
+        is_solved = size <= _ROUNDINGS * np.finfo(np.float64).eps * np.linalg.norm(x)
+        trial = None if is_solved else _shorter(function, x, size, rest, (U, s, V))
+        if trial is None:
+            return x, V[s <= _RANK_TOL * s[0]]
+        x, rest = trial
+    _, s, V = svd(jacobian(x))
     return x, V[s <= _RANK_TOL * s[0]]
 
 
