@@ -15,9 +15,10 @@ using namespace reluflow;
 
 /// A step of two neurons that see the first sample; the first one meets the boundary of the second sample, (0, 1).
 struct Step {
-    Step(double slant, double label, double other)
+    Step(double slant, double label, double other, double scale = 1.0)
         : data(Matrix{{1.0, slant}, {0.0, 1.0}}, Vector{{1.0, label}}),
-          state(data, Matrix{{1.0, slant < 0.0 ? 0.002 : -0.002}, {1.0, other}}, Vector{{1.1, 1.2}}, 0.0),
+          state(data, scale * Matrix{{1.0, slant < 0.0 ? 0.002 : -0.002}, {1.0, other}}, scale * Vector{{1.1, 1.2}},
+                0.0),
           expansion(data, {}, {}, state, pool),
           partitions(data, state, expansion, BranchPolicy::inactive, pool) {
         for (Index j = 0; j < 2; ++j)
@@ -83,10 +84,27 @@ void a_sample_that_drove_nobody_is_not_known() {
     CHECK(std::isfinite(known.missed(known.end)));
 }
 
+/// The boundary is that of a sample with no weight, which the other neuron keeps far above the least margin of 1e7.
+/// Nothing changes but roundings of that, a hundred millionth of an e-folding.
+void what_rounding_changes_of_large_margins_is_no_effect() {
+    Step step(0.5, 1.0, 30.0, 1e3);
+    CHECK(step.missed(step.end) < 1e-12);
+}
+
+/// It begins to act where the step ends, though it puts the neuron on a boundary there.
+void an_event_at_the_end_does_nothing_before_it() {
+    Step step(-0.5, -1.0, 0.4);
+    CHECK(step.missed(step.partitions.events()[0].u) == 0.0);
+    Step unknown(0.5, 1.0, -0.4);
+    CHECK(unknown.missed(unknown.partitions.events()[0].u) == 0.0);
+}
+
 }  // namespace
 
 int main() {
     a_margin_that_an_output_has_left_is_seen();
     a_sample_that_drove_nobody_is_not_known();
+    what_rounding_changes_of_large_margins_is_no_effect();
+    an_event_at_the_end_does_nothing_before_it();
     return reluflow::tests::failures();
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/tolerances.hpp"
+
 namespace reluflow {
 
 namespace {
@@ -27,7 +29,7 @@ LateEvents::LateEvents(const Dataset& data, Index neurons)
       a_(neurons),
       old_a_(neurons),
       z_(data.n()),
-      old_z_(data.n()),
+      gained_(data.n()),
       change_(data.n()),
       weights_(data.n()),
       margins_(data.n()) {
@@ -39,6 +41,7 @@ double LateEvents::missed(const StateSeries& series, const Partitions& partition
     touched_.clear();
     double first = end;
     for (const auto& event : partitions.events()) {
+        if (event.u >= end) continue;  // what it does it does to the next step
         for (const int sample : data_.samples_of(event.boundary))
             if (!waveform.is_live(sample)) return std::numeric_limits<double>::infinity();
         first = std::min(first, event.u);
@@ -84,20 +87,33 @@ double LateEvents::missed_at(const StateSeries& series, const Partitions& partit
     return sum;
 }
 
-/// What the events of a neuron change of the margins: its outputs, less those with the sides of the start.
+/// What the events of a neuron change of the margins: its outputs, less those with the sides of the start. On the
+/// samples on which it has the side of the start that is a matter of its own change alone, of which no more is known
+/// than its rounding. As a difference of outputs it has the rounding of margins, which drives nobody, and which ended
+/// each late step at its first event once margins were some thousands.
 void LateEvents::add_change(const State& state, int neuron, const std::vector<BoundaryEvent>& events) {
     const auto row = state.mode.pattern().row(neuron);
     std::copy(row.begin(), row.end(), sides_.begin());
     for (auto event = events.rbegin(); event != events.rend(); ++event)
         if (event->neuron == neuron) sides_[event->boundary] = event->before;
+    const double rounding = kZeroUlps * std::numeric_limits<double>::epsilon() * w_.col(neuron).norm();
+    const double a = a_[neuron];
     z_.noalias() = data_.X() * w_.col(neuron);
-    old_z_.noalias() = data_.X() * old_w_.col(neuron);
+    old_w_.col(neuron) -= w_.col(neuron);
+    const bool has_turned = old_w_.col(neuron).norm() > rounding;
+    const double grown = std::abs(a - old_a_[neuron]) > rounding ? a - old_a_[neuron] : 0.0;
+    if (has_turned)
+        gained_.noalias() = -data_.X() * old_w_.col(neuron);
+    else
+        gained_.setZero();
     const double leak = state.parameters.leak();
     for (Index i = 0; i < data_.n(); ++i) {
         const std::int8_t sign = sample_sign(data_, i, sides_[data_.boundary_of(i)]);
-        const double slope = sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
-        const double now = a_[neuron] * z_[i] * (z_[i] > 0.0 ? 1.0 : leak);
-        change_[i] += data_.signs()[i] * (now - old_a_[neuron] * old_z_[i] * slope);
+        const double z = std::abs(z_[i]) > rounding * norms_[i] ? z_[i] : 0.0;
+        const double before = sign > 0 ? 1.0 : (sign < 0 ? leak : 0.0);
+        const double now = z > 0.0 ? 1.0 : leak;
+        const double own = before * (a * gained_[i] + grown * (z_[i] - gained_[i]));
+        change_[i] += data_.signs()[i] * (own + (now - before) * a * z);
     }
 }
 

@@ -35,7 +35,8 @@ class LateEvents {
     std::vector<std::int8_t> sides_;  // of a neuron at the start of the step
     Matrix w_, old_w_;                // (rank, neurons)
     Vector a_, old_a_;
-    Vector z_, old_z_, change_, weights_, margins_;  // (n,): pre-activations of a neuron, δq, p, q
+    // (n,): pre-activations of a neuron, what the events add to them, δq, p, q
+    Vector z_, gained_, change_, weights_, margins_;
 };
 
 }  // namespace reluflow
