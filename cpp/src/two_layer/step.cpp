@@ -196,9 +196,9 @@ void Stepper::follow_events() {
 }
 
 double Stepper::end_by_events(double end) const {
-    if (late_ && !goes_on_late(end)) return std::min(end, first_event());
+    if (late_ && any_event_ends_late()) return std::min(end, first_event());
     const double coupled = coupled_end(disturbances_, budget(), end);
-    return late_ ? coupled : end_by_doubts(end_by_grazing(disturbances_, coupled));
+    return late_ ? end_by_late_doubts(coupled) : end_by_doubts(end_by_grazing(disturbances_, coupled));
 }
 
 double Stepper::end_by_release(double end) {

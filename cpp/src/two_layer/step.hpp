@@ -109,9 +109,12 @@ class Stepper {
     double end_by_doubts(double end) const;
     double first_event() const noexcept;
     bool any_event_ends_late() const noexcept;
-    bool goes_on_late(double end) const;
+    double end_by_late_doubts(double end) const;
+    double last_event_before(double u) const noexcept;
+    bool is_within_error(const Doubt& doubt) const;
     void note_gap() noexcept;
     double late_end(double end);
+    double end_at_event(double end) const noexcept;
     bool ends_in_doubt() const;
     LateKind kind_of_margins() const noexcept;
     bool expand_late();

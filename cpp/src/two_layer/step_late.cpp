@@ -17,6 +17,9 @@ constexpr double kNever = -1e100;
 /// their series must reach over the step.
 constexpr double kLongestDecay = 2.0;
 
+/// A Radau step that goes on behind its last event by less than this part of it ends there.
+constexpr double kBehind = 0.1;
+
 /// After so many explicit steps without any event a layer is what they leave themselves.
 constexpr int kQuietSteps = 50;
 
@@ -104,9 +107,12 @@ bool Stepper::retry_plain(double max_step) {
 /// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
 /// steps decide that: their series know the distance better the shorter they are.
 bool Stepper::ends_in_doubt() const {
-    const double moved = expansion_.state_error() / kLatePart;
     return std::any_of(doubts_.begin(), doubts_.end(),
-                       [this, moved](const Doubt& doubt) { return doubt.u <= end_ && doubt.distance < moved; });
+                       [this](const Doubt& doubt) { return doubt.u <= end_ && is_within_error(doubt); });
+}
+
+bool Stepper::is_within_error(const Doubt& doubt) const {
+    return doubt.distance < expansion_.state_error() / kLatePart;
 }
 
 double Stepper::first_event() const noexcept {
@@ -121,26 +127,58 @@ bool Stepper::any_event_ends_late() const noexcept {
     return waveform().is_linear() || waveform().decays() || waveform().smallest_margin() <= 0.0;
 }
 
-/// Whether a Radau step may go on after an event; not after a hit in doubt, which is one of a neuron that what is
-/// neglected before it may have moved.
-bool Stepper::goes_on_late(double end) const {
-    if (any_event_ends_late()) return false;
-    return std::none_of(doubts_.begin(), doubts_.end(), [end](const Doubt& doubt) { return doubt.u <= end; });
+/// A Radau step ends at a hit in doubt, which is one of a neuron that what is neglected before it may have moved; where
+/// that may be so, or the step itself may have moved the neuron there, at the event before it.
+double Stepper::end_by_late_doubts(double end) const {
+    for (const Doubt& doubt : doubts_) {
+        if (doubt.u > end) continue;
+        const bool is_known = !is_within_error(doubt) && coupled_end(disturbances_, doubt.moved, doubt.u) >= doubt.u;
+        end = is_known ? doubt.u : std::min(doubt.u, last_event_before(doubt.u));
+    }
+    return end;
+}
+
+/// The last event before u; where there is none the first one.
+double Stepper::last_event_before(double u) const noexcept {
+    double last = -1.0;
+    for (const auto& event : disturbances_)
+        if (event.u < u) last = std::max(last, event.u);
+    return last < 0.0 ? first_event() : last;
+}
+
+/// A Radau step that events end goes on behind the last of them by what the budget leaves, which is next to nothing
+/// where it matters to others: then it ends at the event. The neuron would have left its boundary by less than is known
+/// of weights, and come back to it.
+double Stepper::end_at_event(double end) const noexcept {
+    double last = -1.0;
+    for (const auto& event : disturbances_)
+        if (event.u <= end) last = std::max(last, event.u);
+    return end - last < kBehind * end ? last : end;
 }
 
 /// In a Radau step the weights respond to an event at once. It goes on where that is below the tolerance, as in
 /// explicit steps; the margins of samples that weigh nothing may fall by hundreds within it, so that the weights are
-/// looked at again with what the events have done to the margins. If that is too much, half the events are kept.
+/// looked at again with what the events have done to the margins. If that is too much the step ends at the last event,
+/// which then does nothing within it; else half the events are kept.
 double Stepper::late_end(double end) {
     const double first = first_event();
+    if (end < allowed_) end = end_at_event(end);
     while (first < end) {
         cut(end);
         const double missed = late_events_.missed(expansion_.series(), partitions_, state_, waveform(), end);
         const bool is_known = partitions_.series_rest(end) <= expansion_.state_error();
-        if (is_known && missed * waveform().step() * (end - first) <= budget()) return end;
+        double allowed = budget();
+        for (const Doubt& doubt : doubts_)
+            if (doubt.u <= end) allowed = std::min(allowed, doubt.moved);
+        if (is_known && missed * waveform().step() * (end - first) <= allowed) return end;
         const auto& kept = events();
-        const double half = kept.empty() ? first : std::max(first, kept[(kept.size() - 1) / 2].u);
-        end = half < end ? half : first;
+        const auto is_before = [end](const BoundaryEvent& event) { return event.u < end; };
+        const std::ptrdiff_t before = std::count_if(kept.begin(), kept.end(), is_before);
+        const bool is_behind_all = before == std::ssize(kept);
+        if (before == 0)
+            end = first;
+        else
+            end = std::max(first, kept[is_behind_all ? before - 1 : (before - 1) / 2].u);
     }
     return end;
 }
