@@ -199,7 +199,8 @@ def test_far_late_steps_take_few_iterations() -> None:
 def test_corrections_of_late_steps_are_those_of_weights() -> None:
     """As corrections of their logarithms they left half of a weight that an event had changed, iteration after another.
 
-    1,230 iterations in this stretch of 250 steps and 230 events.
+    1,230 iterations in this stretch of 250 steps and 230 events. It has 150 steps since those that ended for
+    nothing but the rounding of margins go on.
     """
     wine = rf.datasets.wine("class_1", "class_2")
     data = rf.Dataset(np.c_[wine.X, np.ones(wine.n)], wine.y)
@@ -208,7 +209,7 @@ def test_corrections_of_late_steps_are_those_of_weights() -> None:
         rf.integrate(data, start, loss="exponential", until=rf.Stop(log_time=log_t), n_threads=1)
         for log_t in (1e6, 1e40)
     )
-    assert far.stats["late_steps"] - near.stats["late_steps"] > 200
+    assert 100 < far.stats["late_steps"] - near.stats["late_steps"] < 200
     assert far.stats["late_iterations"] - near.stats["late_iterations"] < 1000
 
 

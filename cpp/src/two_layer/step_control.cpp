@@ -89,8 +89,6 @@ constexpr double kLeap = 30.0;
 /// It is as long as the step before times this factor at most, where no event was seen that ends it sooner: of what
 /// goes farther nothing is left, and a longer step takes more iterations.
 constexpr double kLeapGrowth = 6.0;
-/// Events, at most, at which leaping is not tried after it was refused again and again.
-constexpr int kMostUnleapt = 7;
 /// Halvings for the end of a step: a relative error of 2^-40 in what is an estimate.
 constexpr int kHalvings = 40;
 
@@ -208,8 +206,6 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     const bool far = (kind_ == LateKind::margins || goes_on) && next >= kFarAhead * gain_ * plain;
     if (leaps_ && (accepted || !far || in_layer)) {
         leaps_ = false;
-        next_leap_pause_ = accepted ? 0 : std::min(2 * next_leap_pause_ + 1, kMostUnleapt);
-        leap_pause_ = next_leap_pause_;
         if (!accepted) {
             tries_ = 0;
             return leave();
@@ -237,9 +233,7 @@ bool LateControl::taken(double length, bool at_event, double ahead) noexcept {
     else if (at_event && barred_ > 0)
         --barred_;
     if (!at_event || goes_on_) return false;
-    if (leap_pause_ > 0) {
-        --leap_pause_;
-    } else if (kind_ == LateKind::margins && length > kLeap * plain_) {
+    if (kind_ == LateKind::margins && length > kLeap * plain_) {
         leaps_ = active_ = true;
         step_ = std::min({step_, kLeapGrowth * length, kEventMargin * ahead});
         return true;

@@ -102,9 +102,7 @@ class LateControl {
     int next_barred_ = 0;
     bool goes_on_ = false;  // the last step began behind such an event
     bool leaps_ = false;    // the next step is to leap over a layer
-    int leap_pause_ = 0;    // events at which that is not tried
-    int next_leap_pause_ = 0;
-    int tries_ = 0;  // in a row that do not pay, without an explicit step between them
+    int tries_ = 0;         // in a row that do not pay, without an explicit step between them
     bool active_ = false;
     LateKind kind_ = LateKind::margins;
 };
