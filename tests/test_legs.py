@@ -160,3 +160,11 @@ def test_a_program_that_leaves_no_mass_is_no_limit(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(_direction, "_solve", without_mass)
     assert not sol.limit.certified
     assert "no solution that could be found" in sol.limit.reason
+
+
+def test_a_run_out_of_time_says_why_it_has_no_limit() -> None:
+    data = rf.datasets.wine("class_0", "class_1")
+    sol = rf.integrate(data, rf.Network.init(20, data.d, seed=0), until=rf.Stop(limit=True, seconds=1e-3))
+    assert sol.status == "reached_seconds"
+    assert "no limit is certified yet" in sol.message
+    assert sol.limit.reason in sol.message

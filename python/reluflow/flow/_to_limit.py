@@ -70,7 +70,8 @@ def to_limit(run: Leg, until: Stop, start_log_t: float, decay: float = 0.0) -> S
         if leg.status == "stalled" and until.events is None and not decay:
             return _past_stall(run, done, until, began)
         if not goes_on:
-            return done
+            at = f"at log t = {done.log_t_end:.4g}"
+            return _out_of_time(done, leg, at) if leg.status == "reached_seconds" else done
     assert done is not None  # for the type checker: there are legs
     if decay:
         return _not_certified(done, f"log t = {done.log_t_end:.4g}")
@@ -228,8 +229,14 @@ def _ended(found: Solution, leg: Solution | None, place: str) -> Solution | None
     if certified:
         return ended_as(found, "reached_limit", True, f"the limit is certified, {place}")
     if leg is not None and leg.status == "reached_seconds":
-        return ended_as(found, leg.status, leg.success, leg.message)
+        return _out_of_time(found, leg, place)
     return None
+
+
+def _out_of_time(found: Solution, leg: Solution, place: str) -> Solution:
+    """End a run that may take no longer, and say why there is no limit yet, and how far it is."""
+    message = f"{leg.message}; no limit is certified yet, {place}: {found.limit.reason}"
+    return ended_as(found, leg.status, leg.success, message)
 
 
 def _not_certified(done: Solution, end: str) -> Solution:
