@@ -114,7 +114,6 @@ class Stepper {
     bool is_within_error(const Doubt& doubt) const;
     void note_gap() noexcept;
     double late_end(double end);
-    double end_at_event(double end) const noexcept;
     bool ends_in_doubt() const;
     LateKind kind_of_margins() const noexcept;
     bool expand_late();

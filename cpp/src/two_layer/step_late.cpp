@@ -17,9 +17,6 @@ constexpr double kNever = -1e100;
 /// their series must reach over the step.
 constexpr double kLongestDecay = 2.0;
 
-/// A Radau step that goes on behind its last event by less than this part of it ends there.
-constexpr double kBehind = 0.1;
-
 /// After so many explicit steps without any event a layer is what they leave themselves.
 constexpr int kQuietSteps = 50;
 
@@ -146,23 +143,12 @@ double Stepper::last_event_before(double u) const noexcept {
     return last < 0.0 ? first_event() : last;
 }
 
-/// A Radau step that events end goes on behind the last of them by what the budget leaves, which is next to nothing
-/// where it matters to others: then it ends at the event. The neuron would have left its boundary by less than is known
-/// of weights, and come back to it.
-double Stepper::end_at_event(double end) const noexcept {
-    double last = -1.0;
-    for (const auto& event : disturbances_)
-        if (event.u <= end) last = std::max(last, event.u);
-    return end - last < kBehind * end ? last : end;
-}
-
 /// In a Radau step the weights respond to an event at once. It goes on where that is below the tolerance, as in
 /// explicit steps; the margins of samples that weigh nothing may fall by hundreds within it, so that the weights are
 /// looked at again with what the events have done to the margins. If that is too much the step ends at the last event,
 /// which then does nothing within it; else half the events are kept.
 double Stepper::late_end(double end) {
     const double first = first_event();
-    if (end < allowed_) end = end_at_event(end);
     while (first < end) {
         cut(end);
         const double missed = late_events_.missed(expansion_.series(), partitions_, state_, waveform(), end);
