@@ -31,26 +31,36 @@ def margin(log_time: float) -> float:
 @pytest.mark.parametrize("log_time", [12.0, 15.0, 20.0, 46.0, 1e3])
 def test_a_state_that_goes_on_unseen_is_not_given_as_that_of_a_later_time(log_time: float) -> None:
     sol = rf.integrate(CONTRADICTORY, start(), until=rf.Stop(log_time=log_time))
-    assert sol.success == (log_time < 16.0)  # e^-36 moves nothing until then
-    if sol.success:
-        assert sol.final([[0.0, 1.0]])[0] == pytest.approx(margin(log_time), rel=1e-8)
-    else:
-        assert sol.status == "stalled"
-        assert "sample 3 (margin 36.1" in sol.message
+    assert sol.success, sol.message
+    assert ("at rest, where the loss stalls" in sol.message) == (log_time > 16.0)  # e^-36 moves nothing until then
+    assert sol.final([[0.0, 1.0]])[0] == pytest.approx(margin(log_time), rel=1e-8)
+    assert sol.final([[1.0, 0.0]])[0] == pytest.approx(np.log(2.0), rel=1e-8)
+
+
+def test_a_run_that_only_a_loss_ends_tells_the_sample_that_goes_on_unseen() -> None:
+    sol = rf.integrate(CONTRADICTORY, start(), until=rf.Stop(loss=1e-3))
+    assert sol.status == "stalled"
+    assert "sample 3 (margin 36.1" in sol.message
 
 
 def test_what_rests_until_one_time_does_not_until_a_later_one() -> None:
     first = rf.integrate(CONTRADICTORY, start(), until=rf.Stop(log_time=12))
     assert first.success
     assert rf.integrate(CONTRADICTORY, first, until=rf.Stop(log_time=15)).success
-    assert rf.integrate(CONTRADICTORY, first, until=rf.Stop(log_time=1e3)).status == "stalled"
+    later = rf.integrate(CONTRADICTORY, first, until=rf.Stop(log_time=1e3))
+    assert later.success, later.message
+    assert later.final([[0.0, 1.0]])[0] == pytest.approx(margin(1e3), rel=1e-8)
 
 
 def test_gradients_that_cancel_to_nothing_hide_a_sample_too() -> None:
     """Weights of 1/2 cancel exactly, and beside them e^-1600 is zero; that sample would grow for ever."""
     data = rf.Dataset([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
     net = rf.Network([[1.0, 0.0], [1.0, 0.0], [0.0, 40.0]], [1.0, -1.0, 40.0])
-    assert rf.integrate(data, net, until=rf.Stop(log_norm=5.0)).status == "stalled"
+    grown = rf.integrate(data, net, until=rf.Stop(log_norm=5.0))
+    assert grown.status == "reached_log_norm"  # 2 w² is the square of the norm, but for the two at rest
+    assert grown.final([[0.0, 1.0]])[0] == pytest.approx(0.5 * (np.exp(10.0) - np.sum(grown.final.theta[:2] ** 2)))
+    assert grown.log_t_end == pytest.approx(grown.final([[0.0, 1.0]])[0], rel=1e-2)
+    assert rf.integrate(data, net, until=rf.Stop(loss=1e-3)).status == "stalled"
     assert rf.integrate(data, net, until=rf.Stop(log_time=1e3)).success  # nothing moves before e^1600
     assert rf.integrate(data, net, until=rf.Stop(limit=True)).limit.certified
 

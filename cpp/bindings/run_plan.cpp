@@ -91,6 +91,7 @@ RunPlan plan_in(const py::dict& options) {
     read(options, "at_rest", plan.at_rest);
     read(options, "ends_at_rest", plan.ends_at_rest);
     read(options, "goes_on", plan.goes_on);
+    read(options, "past_stall", plan.past_stall);
     read(options, "exponent", plan.exponent);
     for (const auto& [name, numbers] :
          {std::pair{"offsets", &plan.offsets}, std::pair{"sample_weights", &plan.weights}})

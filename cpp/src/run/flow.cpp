@@ -58,7 +58,7 @@ Flow::Flow(const Dataset& data, const MatrixView& W, const VectorView& a, double
                    : plan_.goes_on ? KnownSides::held
                                    : KnownSides::given),
       pool_(useful_threads(plan_.n_threads, data, W.rows())),
-      stepper_(data, plan_.objective, plan_.settings, state_, pool_),
+      stepper_(std::in_place, data, plan_.objective, plan_.settings, state_, pool_),
       recorder_(data, W.rows(), plan_.settings.checkpoint_bytes),
       log_factor_(std::log(reduction_factor(plan_.objective.reduction, data.n()))),
       w_(state_.parameters.w),
@@ -101,16 +101,16 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
 }
 
 void Flow::start() {
-    stepper_.stand();
+    stepper_->stand();
     if (plan_.weights.size() > 0) {
         weights_ = plan_.weights;
         restore_weights();
     }
-    const bool decided = stepper_.decide_start(known_sides_);
+    const bool decided = stepper_->decide_start(known_sides_);
     record_events();
-    stepper_.begin();
-    stepper_.resume(plan_.pace);
-    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    stepper_->begin();
+    stepper_->resume(plan_.pace);
+    log_loss_ = stepper_->waveform().log_loss() + log_factor_;
     keep_checkpoint();
     plan_.save_by == SaveBy::log_norm ? save_start_norms() : save_start();
     if (decided)
@@ -122,26 +122,30 @@ void Flow::start() {
 }
 
 void Flow::close() {
-    stepper_.settle();
+    stepper_->settle();
 }
 
 bool Flow::advance() {
-    if (is_beyond_digits()) shrink();
-    if (stepper_.is_at_rest()) {
-        rest_or_stall(0.0);
+    if (is_beyond_digits()) {
+        if (!std::isinf(stall_log_t_)) {
+            finish_hidden_tails();
+            return false;
+        }
+        shrink();
+    }
+    if (stepper_->is_at_rest() && !rest_or_stall(0.0)) return false;
+    if (!keeps_roles() && !change_roles()) {
+        are_tails_held() ? rest() : finish_roles();
         return false;
     }
-    if (!keeps_roles()) {
-        finish(Status::stalled, "samples at rest have begun to move, or others have come to rest");
-        return false;
-    }
-    if (plan_.objective.decay == 0.0 && largest_step() * stepper_.expansion().fastest() < kNoMove) {
+    follow_share();
+    if (plan_.objective.decay == 0.0 && largest_step() * stepper_->expansion().fastest() < kNoMove) {
         wait("");
         return false;
     }
     if (!take_step() || check_unresolved()) return false;
     if (pending_ != Status::running) {
-        finish(pending_, pending_ == Status::accuracy_not_reached ? beyond_range_message() : "");
+        finish(pending_, pending_ == Status::accuracy_not_reached ? beyond_range_message() : beside_message());
         return false;
     }
     if (still_ > kStillPerBoundary * data_.n_boundaries() + kStillAtLeast) {
@@ -154,7 +158,7 @@ bool Flow::advance() {
 /// Tries a step; false if the run is over. An abandoned step leaves everything as after the last accepted one.
 bool Flow::attempt() {
     try {
-        if (stepper_.attempt(largest_step())) return true;
+        if (stepper_->attempt(largest_step())) return true;
         finish_non_finite();
     } catch (const Abandoned&) {  // ends_inside_step() has set the status
     }
@@ -164,60 +168,64 @@ bool Flow::attempt() {
 /// One step: expand, cut by the stop rules and by the loss, record, commit.
 bool Flow::take_step() {
     if (!attempt()) return false;
-    if (stepper_.worst_inconsistency() > kWrongSide) {
+    if (stepper_->worst_inconsistency() > kWrongSide) {
         finish_wrong_side();
         return false;
     }
     const double end = end_by_rules();
-    if (end < stepper_.end()) stepper_.cut(end);
+    if (end < stepper_->end()) stepper_->cut(end);
     if (!shorten_to_fall()) {
-        finish_risen(rise_until(stepper_.end()));
+        finish_risen(rise_until(stepper_->end()));
         return false;
     }
     // In a step of length H a sample of weight p moves its own margin by about H p |x|² |θ|².
-    const double lost = stepper_.waveform().lost_log_weight() + std::log(stepper_.waveform().step());
+    const double lost = stepper_->waveform().lost_log_weight() + std::log(stepper_->waveform().step());
     if (lost > kLostLog) {
+        stepper_->cut(0.0);
+        pending_ = Status::running;
+        if (go_beside_rest()) return true;
         finish_underflow();
         return false;
     }
-    if (stepper_.is_separated() && stepper_.waveform().smallest_margin() > kLostMargin) {
+    if (stepper_->is_separated() && stepper_->waveform().smallest_margin() > kLostMargin) {
         finish_coarse_margins();
         return false;
     }
-    plan_.save_by == SaveBy::log_norm ? save_norms(stepper_.end()) : save_within(stepper_.end());
+    if (crosses_unknown()) return false;
+    plan_.save_by == SaveBy::log_norm ? save_norms(stepper_->end()) : save_within(stepper_->end());
     record_events();
-    state_.clock = clock_at_end(stepper_.end());
-    still_ = stepper_.end() > 0.0 ? 0 : still_ + 1;
-    rest_trend_.add(stepper_.relative_rate(), taken_, stepper_.knows_rate());
-    taken_ = stepper_.end() * stepper_.waveform().step();
-    const double before = log_objective(log_loss_, stepper_.square());
+    state_.clock = clock_at_end(stepper_->end());
+    still_ = stepper_->end() > 0.0 ? 0 : still_ + 1;
+    rest_trend_.add(stepper_->relative_rate(), taken_, stepper_->knows_rate());
+    taken_ = stepper_->end() * stepper_->waveform().step();
+    const double before = log_objective(log_loss_, stepper_->square());
     const double rounding = loss_rounding() + rise_of_placing();
     const bool knows_better = keep_weights();
-    stepper_.commit();
-    stepper_.begin();
+    stepper_->commit();
+    stepper_->begin();
     if (knows_better) restore_weights();
     follow_direction();
-    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    log_loss_ = stepper_->waveform().log_loss() + log_factor_;
     checkpoint();
     return has_fallen(before, rounding);
 }
 
 void Flow::follow_direction() {
     if (plan_.stop.direction == 0.0) return;
-    const double square = stepper_.square() + state_.parameters.resting_square();
-    if (direction_trend_.wants_state(square, stepper_.is_separated())) stepper_.settle();
-    direction_trend_.add(state_.parameters.w, state_.parameters.a, square, stepper_.is_separated());
+    const double square = stepper_->square() + state_.parameters.resting_square();
+    if (direction_trend_.wants_state(square, stepper_->is_separated())) stepper_->settle();
+    direction_trend_.add(state_.parameters.w, state_.parameters.a, square, stepper_->is_separated());
 }
 
 /// Length of a step, in rescaled time, that reaches the time stop.
 double Flow::largest_step() const {
     if (exponent() > 0) return std::numeric_limits<double>::infinity();
-    return state_.clock.amount_to(time_stop(), -stepper_.waveform().log_mass() - log_factor_);
+    return state_.clock.amount_to(time_stop(), -stepper_->waveform().log_mass() - log_factor_);
 }
 
 double Flow::end_by_rules() {
     pending_ = Status::running;
-    double end = end_by_time(stepper_.end());
+    double end = end_by_time(stepper_->end());
     end = end_by_loss(end);
     end = end_by_norm(end);
     return end_by_events(end);
@@ -227,16 +235,17 @@ double Flow::end_by_rules() {
 /// the neurons themselves. With weight decay they always are: a step has the order that its motion without the decay
 /// asks for, and margins shrink by the decay as well.
 double Flow::log_loss_at(double u) {
-    const auto& events = stepper_.events();
-    if (stepper_.waveform().decays() || (!events.empty() && events.front().u < u)) {
+    const auto& events = stepper_->events();
+    if (stepper_->waveform().decays() || (!events.empty() && events.front().u < u)) {
         load_stored(u);
-        const double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
-        return exponent() > 0 ? unscaled_log_loss(q_) : log_loss_then;
+        log_loss_of(w_, a_);  // leaves the margins in q_
+        return true_log_loss(q_);
     }
-    stepper_.waveform().margins_at(u, q_);
-    return exponent() > 0 ? unscaled_log_loss(q_) : loss_of_margins(q_);
+    stepper_->waveform().margins_at(u, q_);
+    return true_log_loss(q_);
 }
 
+/// Of what the flow descends.
 double Flow::loss_of_margins(const Vector& margins) const {
     const Objective& objective = plan_.objective;
     return log_loss_sum(objective.resting, objective.loss, span_of(margins), data_.counts_span()) + log_factor_;
@@ -244,10 +253,10 @@ double Flow::loss_of_margins(const Vector& margins) const {
 
 /// Counts what record_events() would record, an instant at a time: the choices at branch points are events too.
 double Flow::end_by_events(double end) {
-    auto event = stepper_.events().begin();
-    auto branch = stepper_.branches().begin();
-    const auto last_event = stepper_.events().end();
-    const auto last_branch = stepper_.branches().end();
+    auto event = stepper_->events().begin();
+    auto branch = stepper_->branches().begin();
+    const auto last_event = stepper_->events().end();
+    const auto last_branch = stepper_->branches().end();
     const auto rows = [this](int boundary) { return static_cast<std::int64_t>(data_.samples_of(boundary).size()); };
     std::int64_t count = event_count();
     while (event != last_event || branch != last_branch) {
@@ -266,7 +275,7 @@ double Flow::end_by_events(double end) {
 }
 
 bool Flow::check_unresolved() {
-    const UnresolvedEvent& unresolved = stepper_.unresolved();
+    const UnresolvedEvent& unresolved = stepper_->unresolved();
     if (!unresolved.present) return false;
     finish_undecided(unresolved);
     return true;

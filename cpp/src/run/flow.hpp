@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,8 @@ class Flow final : public Run {
     void copy_state(Matrix& W, Vector& a);
     const SignMatrix& first_pattern() const noexcept { return first_pattern_; }
     SignMatrix last_pattern() const { return state_.mode.pattern().sample_signs(data_); }
-    const StepCounts& counts() const noexcept { return stepper_.counts(); }
-    Pace pace() const noexcept { return stepper_.pace(); }
+    const StepCounts& counts() const noexcept { return stepper_->counts(); }
+    Pace pace() const noexcept { return stepper_->pace(); }
     /// Estimated angle to the limit direction; computed only if a stop rule needs it, else +inf.
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     /// log t from which on nothing moved; +inf if there is none.
@@ -51,7 +52,7 @@ class Flow final : public Run {
     void start() override;
     bool advance() override;
     void close() override;
-    Index groups() const noexcept override { return stepper_.groups(); }
+    Index groups() const noexcept override { return stepper_->groups(); }
     double log_norm() override { return log_norm_at(0.0); }
     Clock clock_at(double u) override;
     double log_loss_at(double u) override;
@@ -73,6 +74,19 @@ class Flow final : public Run {
     void finish_risen(double rise);
     bool watch_trend();
     bool keeps_roles();
+    bool can_go_beside_rest() const;
+    bool go_beside_rest();
+    bool change_roles();
+    bool are_tails_held();
+    void take_roles(Resting roles, double part);
+    void hold_margins(double part);
+    void follow_share();
+    bool crosses_unknown();
+    bool hides_tails() const noexcept;
+    Resting roles_by_gap(double& true_share) const;
+    Vector log_weights_of_all() const;
+    double fitting_share(double smallest) const;
+    std::string beside_message() const;
     bool is_lost_in_rounding();
     bool is_loss_out_of_reach() const;
     void load_stored(double u);
@@ -89,7 +103,7 @@ class Flow final : public Run {
     void margin_gradient(Index sample, VectorRef gradient) const;
     void take_away_held(const std::vector<Index>& samples, Vector& pull) const;
     Index moves_unseen(double rate);
-    void rest_or_stall(double rate);
+    bool rest_or_stall(double rate);
     void rest();
     void wait(std::string message);
     int fastest_neuron() const;
@@ -100,6 +114,9 @@ class Flow final : public Run {
     void finish_underflow();
     void finish_lost_in_rounding();
     void finish_coarse_margins();
+    void finish_unsure_side(Index sample);
+    void finish_roles();
+    void finish_hidden_tails();
     void finish_unseen(Index sample);
     void finish_out_of_reach();
     std::string gradient_message() const;
@@ -122,7 +139,7 @@ class Flow final : public Run {
     double held_again() const noexcept;
     double scale() const noexcept;
     double loss_of_margins(const Vector& margins) const;
-    double unscaled_log_loss(const Vector& held_margins) const;
+    double true_log_loss(const Vector& held_margins) const;
     bool has_fine_weights() const noexcept;
     bool keep_weights();
     void restore_weights();
@@ -138,13 +155,15 @@ class Flow final : public Run {
     SignMatrix first_pattern_;
     KnownSides known_sides_;
     Pool pool_;
-    Stepper stepper_;
+    std::optional<Stepper> stepper_;  // made anew where the samples get other roles
     Recorder recorder_;
     double log_factor_;
     double log_loss_ = 0.0;
     // Beside samples at rest: log |θ| when it was last seen to grow, and the steps since then.
     double grown_to_ = -std::numeric_limits<double>::infinity();
     int steps_since_ = 0;
+    double stall_log_t_ = std::numeric_limits<double>::infinity();  // from here on beside samples at rest
+    Index role_changes_ = 0;
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;

@@ -32,16 +32,16 @@ constexpr double kNothing = -500.0;
 
 /// What rounding can do to the log loss at the present state: |∂ log L / ∂q_i| is |ℓ'(q_i)| / L.
 double Flow::loss_rounding() const {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     if (waveform.is_linear()) return rounding_of_errors();
     const double slope = std::exp(std::min(0.0, waveform.log_mass() - waveform.live_log_loss()));
     const double norm = slope * waveform.mean_norm() / waveform.share() + idle_norm();
-    return kLossUlps * std::numeric_limits<double>::epsilon() * (1.0 + std::abs(log_loss_) + norm * stepper_.square());
+    return kLossUlps * std::numeric_limits<double>::epsilon() * (1.0 + std::abs(log_loss_) + norm * stepper_->square());
 }
 
 /// Σ |x_i| |ℓ'(q_i)| / L over the samples that drive no neuron: neurons that have died on them leave rounding there.
 double Flow::idle_norm() const {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     double sum = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
         if (waveform.is_live(i) || data_.counts()[i] == 0.0) continue;
@@ -53,14 +53,14 @@ double Flow::idle_norm() const {
 
 /// What the log loss may rise by where neurons that truncation has left beyond a boundary are put on it.
 double Flow::rise_of_placing() const {
-    return 2.0 * stepper_.worst_inconsistency() * stepper_.square() * stepper_.waveform().mean_norm() /
-           stepper_.waveform().share();
+    return 2.0 * stepper_->worst_inconsistency() * stepper_->square() * stepper_->waveform().mean_norm() /
+           stepper_->waveform().share();
 }
 
 /// The errors of a loss that tends to zero are rounding in the end, and so is then all of the loss.
 double Flow::rounding_of_errors() const {
     const double output =
-        stepper_.square() * stepper_.waveform().largest_norm() + data_.targets().cwiseAbs().maxCoeff();
+        stepper_->square() * stepper_->waveform().largest_norm() + data_.targets().cwiseAbs().maxCoeff();
     const double unknown = kLossUlps * std::numeric_limits<double>::epsilon() * output;
     const double root = std::exp(0.5 * (std::log(2.0) + log_loss_ - log_factor_ - std::log(data_.counts().sum())));
     return root > 0.0 ? 2.0 * std::log1p(unknown / root) : std::numeric_limits<double>::infinity();
@@ -70,9 +70,9 @@ double Flow::rounding_of_errors() const {
 /// In raw units that is up to a hundredth of a margin; so this may be above zero at u = 0 already, and as much of it as
 /// late steps may move margins by is accepted.
 double Flow::rise_until(double u) {
-    stepper_.state_at(u, w_, a_);
+    stepper_->state_at(u, w_, a_);
     return log_objective(log_loss_of(w_, a_), w_.squaredNorm() + a_.squaredNorm()) -
-           log_objective(log_loss_, stepper_.square());
+           log_objective(log_loss_, stepper_->square());
 }
 
 /// log (L + γ/2 |θ|²), which falls along the flow, or the floor of it.
@@ -87,43 +87,43 @@ double Flow::log_objective(double log_loss, double square) const {
 /// Shortens the step until the loss does not rise. False if it rises however short the step: then the error of the
 /// state exceeds its motion.
 bool Flow::shorten_to_fall() {
-    const double end = stepper_.end();
-    const double fall = stepper_.waveform().margin_rate() * end;
+    const double end = stepper_->end();
+    const double fall = stepper_->waveform().margin_rate() * end;
     const bool is_safe =
-        plan_.objective.decay == 0.0 && log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_.margin_error();
+        plan_.objective.decay == 0.0 && log_loss_ < kHeavyLoss && fall > kSafeFall * stepper_->margin_error();
     if (is_safe || end == 0.0) return true;
     double allowed = loss_rounding() + rise_of_placing();
     double u = end;
     double rise = rise_until(u);
     if (rise > allowed) {
-        const double left = 2.0 * kLatePart * kFineEnough * stepper_.square() * stepper_.waveform().mean_norm();
+        const double left = 2.0 * kLatePart * kFineEnough * stepper_->square() * stepper_->waveform().mean_norm();
         allowed += std::clamp(rise_until(0.0), 0.0, std::max(kMostMoved, left));
     }
     for (int pass = 0; rise > allowed && pass < kShorter; ++pass) {
-        if (stepper_.is_late() && stepper_.retry_plain(largest_step())) {
-            u = std::min(end_by_rules(), stepper_.end());
+        if (stepper_->is_late() && stepper_->retry_plain(largest_step())) {
+            u = std::min(end_by_rules(), stepper_->end());
         } else {
             u *= 0.5;
         }
         rise = rise_until(u);
     }
-    if (u < stepper_.end()) stepper_.cut(u);
+    if (u < stepper_->end()) stepper_->cut(u);
     if (u < end) pending_ = Status::running;
     return rise <= allowed;
 }
 
 /// Checks the loss after the step; false, with the status set, if it rose.
 bool Flow::has_fallen(double before, double rounding) {
-    const double rise = log_objective(log_loss_, stepper_.square()) - before;
+    const double rise = log_objective(log_loss_, stepper_->square()) - before;
     if (rise <= std::max(rounding, loss_rounding())) return true;
     finish_risen(rise);
     return false;
 }
 
 void Flow::finish_risen(double rise) {
-    const double terms = stepper_.square() * stepper_.waveform().mean_norm();
+    const double terms = stepper_->square() * stepper_->waveform().mean_norm();
     const double coarse = std::numeric_limits<double>::epsilon() * terms;
-    const bool cancel = stepper_.is_separated() && stepper_.waveform().smallest_margin() < kCancelled * terms;
+    const bool cancel = stepper_->is_separated() && stepper_->waveform().smallest_margin() < kCancelled * terms;
     char reason[120] = "the state is not known well enough; try a smaller rtol";
     if (cancel && coarse > kCoarseMargins)
         std::snprintf(

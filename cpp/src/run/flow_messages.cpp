@@ -47,7 +47,7 @@ std::string Flow::name_corner(const UnresolvedEvent& unresolved) const {
 }
 
 double Flow::log_gradient_norm() const {
-    return std::log(stepper_.speed()) + std::log(scale()) / 2.0 + stepper_.waveform().log_mass() * scale() +
+    return std::log(stepper_->speed()) + std::log(scale()) / 2.0 + stepper_->waveform().log_mass() * scale() +
            log_factor_;
 }
 
@@ -71,7 +71,7 @@ int Flow::fastest_neuron() const {
         if (state_.parameters.a[j] == 0.0 && state_.parameters.w.col(j).isZero(0.0)) continue;
         double square = 0.0;
         for (Index x = 0; x < state_.parameters.rank(); ++x) {
-            const double part = stepper_.expansion().start_rate(j, Vector::Unit(state_.parameters.rank(), x));
+            const double part = stepper_->expansion().start_rate(j, Vector::Unit(state_.parameters.rank(), x));
             square += part * part;
         }
         if (!(square <= most)) {
@@ -111,9 +111,9 @@ void Flow::finish_wrong_side() {
     double worst = 0.0;
     int neuron = -1;
     int sample = -1;
-    for (const double u : {stepper_.end(), 0.0}) {
-        if (u == 0.0) stepper_.cut(0.0);
-        stepper_.state_at(u, w_, a_);
+    for (const double u : {stepper_->end(), 0.0}) {
+        if (u == 0.0) stepper_->cut(0.0);
+        stepper_->state_at(u, w_, a_);
         for (Index j = 0; j < state_.neurons(); ++j)
             for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
                 const double z = data_.normals().row(boundary).dot(w_.col(j)) / (w_.col(j).norm() + std::abs(a_[j]));
@@ -126,7 +126,7 @@ void Flow::finish_wrong_side() {
     std::string who = "a pre-activation";
     if (neuron >= 0) who += " of neuron " + std::to_string(neuron) + " at sample " + std::to_string(sample);
     finish(Status::accuracy_not_reached, who + " was found on the wrong side of its boundary " + at_log_time() +
-                                             ", by " + number(stepper_.worst_inconsistency(), "%.2g") +
+                                             ", by " + number(stepper_->worst_inconsistency(), "%.2g") +
                                              " of the neuron's size: an event was missed; try a smaller rtol");
 }
 
@@ -137,11 +137,11 @@ void Flow::finish_non_finite() {
 
 /// The weight of an active sample has underflowed and would move something by now.
 void Flow::finish_underflow() {
-    const Vector& q = stepper_.expansion().margins();
-    const double loss_of_smallest = stepper_.waveform().smallest_margin();
+    const Vector& q = stepper_->expansion().margins();
+    const double loss_of_smallest = stepper_->waveform().smallest_margin();
     int sample = -1;
     for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_live(i) && stepper_.waveform().signed_weights(0)[i] == 0.0 &&
+        if (stepper_->waveform().is_live(i) && stepper_->waveform().signed_weights(0)[i] == 0.0 &&
             (sample < 0 || q[i] < q[sample]))
             sample = static_cast<int>(i);
     std::string who = sample < 0 ? "" : " (sample " + std::to_string(sample) + ", margin " + number(q[sample]) + ")";
@@ -162,7 +162,7 @@ void Flow::finish_lost_in_rounding() {
 
 void Flow::finish_unseen(Index sample) {
     finish(Status::stalled, "the loss stalls " + at_log_time() + " while sample " + std::to_string(sample) +
-                                " (margin " + number(stepper_.expansion().margins()[sample]) +
+                                " (margin " + number(stepper_->expansion().margins()[sample]) +
                                 ") still moves neurons, by less than the rounding error of the weights of others that "
                                 "cancel; ask for an earlier time; " +
                                 gradient_message());
@@ -171,11 +171,45 @@ void Flow::finish_unseen(Index sample) {
 void Flow::finish_out_of_reach() {
     std::vector<Index> unseen;
     for (Index i = 0; i < data_.n(); ++i)
-        if (!stepper_.waveform().is_live(i)) unseen.push_back(i);
+        if (!stepper_->waveform().is_live(i)) unseen.push_back(i);
     finish(Status::stalled, "the loss that was asked for is out of reach: it stays at e^" + number(log_loss_) +
                                 ", the loss of " + list("sample", unseen) + ", which drive" +
                                 (unseen.size() == 1 ? "s" : "") + " no neuron " + at_log_time() +
                                 "; take more neurons, another start, or a larger loss; " + gradient_message());
+}
+
+/// The roles of the samples do not tell any more who is at rest.
+void Flow::finish_roles() {
+    const bool is_leg = std::isinf(stall_log_t_);
+    finish(Status::stalled, std::string(is_leg ? "" : "the loss stalls " + at_log_time() + ": ") +
+                                "samples at rest have begun to move, or others have come to rest" +
+                                (is_leg ? "" : "; ask for an earlier time; " + gradient_message()));
+}
+
+/// The margins of the others are so large that the rounding of those at rest hides what these pull.
+void Flow::finish_hidden_tails() {
+    finish(Status::stalled, "the loss stalls " + at_log_time() +
+                                " over samples at rest, beside margins so large that rounding of those at rest hides "
+                                "what the others pull; ask for an earlier time, or for the limit itself "
+                                "(Stop(limit=True)); " +
+                                gradient_message());
+}
+
+/// A neuron meets the boundary of a sample at rest where the digits do not tell on which side the sample holds it.
+void Flow::finish_unsure_side(Index sample) {
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " over samples at rest, sample " +
+                                std::to_string(sample) +
+                                " among them: below the digits of the run is on which side of it a neuron stays; ask "
+                                "for an earlier time; " +
+                                gradient_message());
+}
+
+/// What a run beside samples at rest says of its end; empty for others.
+std::string Flow::beside_message() const {
+    if (std::isinf(stall_log_t_)) return {};
+    const Index rests = (plan_.objective.resting.scales.array() > 0.0).count();
+    return std::string(status_sentence(pending_)) + "; from log t = " + number(stall_log_t_) + " on beside " +
+           std::to_string(rests) + (rests == 1 ? " sample" : " samples") + " at rest, where the loss stalls";
 }
 
 std::string Flow::beyond_range_message() const {
@@ -184,10 +218,10 @@ std::string Flow::beyond_range_message() const {
 }
 
 void Flow::finish_coarse_margins() {
-    const Vector& q = stepper_.expansion().margins();
+    const Vector& q = stepper_->expansion().margins();
     Index sample = 0;
     while (sample + 1 < data_.n() &&
-           !(stepper_.waveform().is_live(sample) && q[sample] == stepper_.waveform().smallest_margin()))
+           !(stepper_->waveform().is_live(sample) && q[sample] == stepper_->waveform().smallest_margin()))
         ++sample;
     finish(Status::accuracy_not_reached,
            "the margins are so large that rounding hides their differences: " + number(q[sample]) + " of sample " +

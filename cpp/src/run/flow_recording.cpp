@@ -20,13 +20,13 @@ void Flow::checkpoint() {
     const Index worthwhile = std::max<Index>(1, state_.parameters.w.size() / kNumbersPerStep);
     if (!state_.is_current() && state_.steps_behind() % worthwhile != 0) return;
     if (recorder_.passes_over()) return;
-    stepper_.settle();
+    stepper_->settle();
     keep_checkpoint();
 }
 
 /// The state at u in w_ and a_, as it is stored.
 void Flow::load_stored(double u) {
-    if (u > 0.0 || !state_.is_current()) return stepper_.state_at(u, w_, a_);
+    if (u > 0.0 || !state_.is_current()) return stepper_->state_at(u, w_, a_);
     w_ = state_.parameters.w;
     a_ = state_.parameters.a;
 }
@@ -64,8 +64,8 @@ void Flow::save_norms(double end) {
 
 void Flow::save_state(const Clock& when, double u) {
     load_stored(u);
-    double log_loss_then = log_loss_of(w_, a_);  // also leaves the margins in q_
-    if (exponent() > 0) log_loss_then = unscaled_log_loss(q_);
+    log_loss_of(w_, a_);  // leaves the margins in q_
+    const double log_loss_then = true_log_loss(q_);
     state_.parameters.lower(w_, a_);
     recorder_.save(when, log_loss_then, w_, a_);
 }
@@ -91,8 +91,8 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
 void Flow::record_events() {
     const auto at = [&](double u) { return clock_until_stop(u); };
     std::size_t branch = 0;
-    const auto& branches = stepper_.branches();
-    for (const auto& event : stepper_.events()) {
+    const auto& branches = stepper_->branches();
+    for (const auto& event : stepper_->events()) {
         while (branch < branches.size() && branches[branch].u <= event.u) {
             recorder_.branching(at(branches[branch].u), branches[branch]);
             ++branch;

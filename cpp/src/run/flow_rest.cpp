@@ -79,6 +79,7 @@ bool Flow::watch_trend() {
         return false;
     }
     if (is_lost_in_rounding()) {
+        if (go_beside_rest()) return true;
         finish_lost_in_rounding();
         return false;
     }
@@ -90,9 +91,9 @@ bool Flow::watch_trend() {
         rest();
         return false;
     }
-    const Waveform& waveform = stepper_.waveform();
-    const bool can_rest = waveform.decays() || (!stepper_.is_separated() && plan_.objective.resting.is_empty());
-    const bool slow = can_rest && !fades() && stepper_.relative_rate() < kSlowRate * waveform.driving_norm();
+    const Waveform& waveform = stepper_->waveform();
+    const bool can_rest = waveform.decays() || (!stepper_->is_separated() && plan_.objective.resting.is_empty());
+    const bool slow = can_rest && !fades() && stepper_->relative_rate() < kSlowRate * waveform.driving_norm();
     const bool is_fitted_in_few = waveform.is_linear() && !waveform.decays();
     const double distance = plan_.settings.rtol * (is_fitted_in_few ? kFittedPart : kAtRestPart);
     if (!slow) {
@@ -100,23 +101,22 @@ bool Flow::watch_trend() {
         return true;
     }
     const RestVerdict verdict =
-        rest_trend_.judge(stepper_.relative_rate(), distance, rate_noise(), age(), largest_step());
+        rest_trend_.judge(stepper_->relative_rate(), distance, rate_noise(), age(), largest_step());
     if (verdict == RestVerdict::stays) {
         wait("");
         return false;
     }
     const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
-    const double rate = stepper_.relative_rate();
+    const double rate = stepper_->relative_rate();
     if (!is_noise && rate > rate_noise().rounding && moves_unseen(rate) >= 0) return true;  // it will be seen
-    rest_or_stall(rate);
-    return false;
+    return rest_or_stall(rate);
 }
 
 /// A network that weight decay takes to zero moves nothing but itself. It rests, but where its state at a time is asked
 /// for and is not zero.
 bool Flow::fades() const {
-    return stepper_.waveform().decays() && !std::isinf(time_stop().log_t()) && stepper_.expansion().vanishes() &&
+    return stepper_->waveform().decays() && !std::isinf(time_stop().log_t()) && stepper_->expansion().vanishes() &&
            is_seen(state_.parameters);
 }
 
@@ -126,14 +126,14 @@ bool Flow::fades() const {
 /// tell: it is noise below what truncation may cause. A network that has fitted its samples at once goes on at about
 /// the rate of the decay, which the fall before says nothing of.
 bool Flow::is_followed_noise(bool seems) {
-    if (stepper_.waveform().decays()) {
-        const double rattle = kRattle * plan_.settings.rtol * stepper_.waveform().decay_rate();
-        return seems && stepper_.relative_rate() <= std::max(rate_noise().most, rattle);
+    if (stepper_->waveform().decays()) {
+        const double rattle = kRattle * plan_.settings.rtol * stepper_->waveform().decay_rate();
+        return seems && stepper_->relative_rate() <= std::max(rate_noise().most, rattle);
     }
     if (!state_.is_current()) return false;
     Vector log_sizes(state_.neurons());
     for (Index j = 0; j < log_sizes.size(); ++j) log_sizes[j] = state_.parameters.log_size(static_cast<int>(j));
-    drift_.add(state_.parameters.w, state_.parameters.a, log_sizes, stepper_.relative_rate(), taken_);
+    drift_.add(state_.parameters.w, state_.parameters.a, log_sizes, stepper_->relative_rate(), taken_);
     if (!drift_.comes_back(seems ? kSeemsSteps : kNoiseSteps)) return false;
     const double missed = drift_.foretold(largest_step());
     return missed <= std::max(kMissedPart * plan_.settings.rtol, kLeastMissed) || drift_.comes_back(kManySteps);
@@ -142,14 +142,14 @@ bool Flow::is_followed_noise(bool seems) {
 /// Beside samples at rest: whether each of these still drives the neurons by more than all others together, these drive
 /// some, and the network grows.
 bool Flow::keeps_roles() {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     if (plan_.objective.resting.is_empty()) return true;
     if (!std::isfinite(waveform.log_mass())) return false;
     for (Index i = 0; i < data_.n(); ++i) {
         const bool rests = waveform.is_live(i) && plan_.objective.resting.rests(i);
         if (rests && std::abs(waveform.signed_weights(0)[i]) < kHoldsBy * waveform.share()) return false;
     }
-    const double log_norm = 0.5 * std::log(stepper_.square()) + exponent() * std::numbers::ln2;
+    const double log_norm = 0.5 * std::log(stepper_->square()) + exponent() * std::numbers::ln2;
     ++steps_since_;
     if (log_norm > grown_to_ + kGrows) {
         grown_to_ = log_norm;
@@ -161,60 +161,60 @@ bool Flow::keeps_roles() {
 /// The rescaled time before this run, 0 where that cannot tell a power of time: with decay, for errors, and where it is
 /// so long that steps limited by rounding could not have come to it.
 double Flow::age() const {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     if (waveform.decays() || waveform.is_linear()) return 0.0;
     const double before = std::exp(plan_.start.log_t() + waveform.log_mass() + log_factor_);
-    return before < kTooOld * stepper_.rounding_limit() ? before : 0.0;
+    return before < kTooOld * stepper_->rounding_limit() ? before : 0.0;
 }
 
 /// With weight decay the truncation of each step excites neurons that decay balances: true when nothing else is left.
 bool Flow::only_rattles() {
-    if (!stepper_.waveform().decays()) return false;
-    const double decay = stepper_.waveform().decay_rate();
-    return rest_trend_.is_noise(stepper_.relative_rate(), kRattle * plan_.settings.rtol * decay, kRattleTime / decay);
+    if (!stepper_->waveform().decays()) return false;
+    const double decay = stepper_->waveform().decay_rate();
+    return rest_trend_.is_noise(stepper_->relative_rate(), kRattle * plan_.settings.rtol * decay, kRattleTime / decay);
 }
 
 /// True when all that is left of the errors that drive the network is rounding.
 bool Flow::is_fitted() const {
-    if (!stepper_.waveform().is_linear() || stepper_.waveform().decays()) return false;
+    if (!stepper_->waveform().is_linear() || stepper_->waveform().decays()) return false;
     const double most = data_.targets().cwiseAbs().maxCoeff();
     const double rounding = kFittedUlps * std::numeric_limits<double>::epsilon() * most;
-    const Vector& errors = stepper_.expansion().margins();
+    const Vector& errors = stepper_->expansion().margins();
     for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;
+        if (stepper_->waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;
     return true;
 }
 
 /// Of a sum of gradients, and of the margins that determine its weights.
 RateNoise Flow::rate_noise() const {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     const double norm = waveform.driving_norm();
     if (waveform.is_linear()) {
         const double now = waveform.decays() ? norm : waveform.mean_norm() + waveform.target_norm();
         return {kErrorNoise * now, kErrorNoise * now};
     }
-    return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_.square())};
+    return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_->square())};
 }
 
 /// True when only a loss could end the run, and the samples that drive no neuron have a larger loss by themselves.
 bool Flow::is_loss_out_of_reach() const {
     if (std::isinf(plan_.stop.log_loss) || plan_.stop.direction > 0.0 || !std::isinf(time_stop().log_t())) return false;
-    if (stepper_.waveform().live_log_loss() > stepper_.waveform().log_loss() - kNoLoss) return false;
+    if (stepper_->waveform().live_log_loss() > stepper_->waveform().log_loss() - kNoLoss) return false;
     const EventList& events = recorder_.event_list();
     const double last = events.count() > 0 ? events.log_t.back() : 0.0;
-    return stepper_.is_separated() && state_.clock.log_t() > std::max(kSettledLogTime, kSettled * last);
+    return stepper_->is_separated() && state_.clock.log_t() > std::max(kSettledLogTime, kSettled * last);
 }
 
 /// True when the weights of a stalled loss cancel so far that the remaining gradient is rounding: every step short
 /// enough for its rounding covers less than the time constant of the neurons, and the steps so far add up to that
 /// limit.
 bool Flow::is_lost_in_rounding() {
-    const double limit = stepper_.rounding_limit();
-    const bool is_slow = stepper_.expansion().fastest() * limit < kMaxRate && !stepper_.is_separated();
+    const double limit = stepper_->rounding_limit();
+    const bool is_slow = stepper_->expansion().fastest() * limit < kMaxRate && !stepper_->is_separated();
     const bool is_far = kFarBeyond * limit < largest_step();
     const bool ends = is_slow && is_far && rest_trend_.falls_like_a_power();
     if (ends || last_steps_ > 0) ++last_steps_;  // noise can look like new progress
-    if (stepper_.is_separated()) last_steps_ = 0;
+    if (stepper_->is_separated()) last_steps_ = 0;
     if (rest_trend_.elapsed() > kLastPart * last_from_) {
         last_from_ = rest_trend_.elapsed();
         last_steps_ = std::min(last_steps_, 1);
@@ -223,17 +223,19 @@ bool Flow::is_lost_in_rounding() {
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 
-/// Nothing moves that can be seen, at most at this rate relative to itself.
-void Flow::rest_or_stall(double rate) {
+/// Nothing moves that can be seen, at most at this rate relative to itself. True where the run goes on beside it.
+bool Flow::rest_or_stall(double rate) {
     const Index unseen = moves_unseen(rate);
+    if (unseen >= 0 && go_beside_rest()) return true;
     unseen >= 0 ? finish_unseen(unseen) : rest();
+    return false;
 }
 
 /// Nothing moves any more: the state is the same at every later time.
 void Flow::rest() {
     rest_log_t_ = state_.clock.log_t();
     if (std::isinf(time_stop().log_t())) {
-        stepper_.settle();
+        stepper_->settle();
         finish(Status::stationary, at_rest_message());
     } else {
         wait(at_rest_message());
@@ -242,12 +244,12 @@ void Flow::rest() {
 
 /// Goes to the time stop, at which the state is the present one, but for neurons that weight decay takes to zero.
 void Flow::wait(std::string message) {
-    stepper_.settle();
+    stepper_->settle();
     const Clock stop = time_stop();
-    if (stepper_.waveform().decays()) keep_checkpoint(true);  // states behind it are found from there
+    if (stepper_->waveform().decays()) keep_checkpoint(true);  // states behind it are found from there
     const auto go_to = [&](const Clock& then) {
-        if (stepper_.waveform().decays())
-            fade(stepper_.expansion(), state_, plan_.objective.decay * (then.t() - state_.clock.t()));
+        if (stepper_->waveform().decays())
+            fade(stepper_->expansion(), state_, plan_.objective.decay * (then.t() - state_.clock.t()));
         state_.clock = then;
     };
     if (plan_.save_by != SaveBy::log_norm)

@@ -65,29 +65,29 @@ constexpr int kClockHalvings = 100;
 
 /// The smallest margin at which the state is scaled down, and the one that it has then.
 double Flow::most_held() const noexcept {
-    if (plan_.objective.resting.is_empty()) {
+    if (plan_.objective.resting.is_empty() || !std::isinf(stall_log_t_)) {
         const double most = lacks_digits() ? kMostOfFew : kMostHeld;
         return std::clamp(kMostRounding / rounding_part(), kLeastMost, most);
     }
-    return kMostBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreMost);
+    return kMostBesideRest * std::clamp(stepper_->waveform().share() / kShareBesideRest, 1.0, kMoreMost);
 }
 
 double Flow::held_again() const noexcept {
     if (plan_.objective.resting.is_empty()) return most_held() / kFall;
-    return kAgainBesideRest * std::clamp(stepper_.waveform().share() / kShareBesideRest, 1.0, kMoreAgain);
+    return kAgainBesideRest * std::clamp(stepper_->waveform().share() / kShareBesideRest, 1.0, kMoreAgain);
 }
 
 /// The rounding of the margins as a part of the smallest one: it is that of their terms.
 double Flow::rounding_part() const noexcept {
-    return margin_rounding() / stepper_.waveform().smallest_margin();
+    return margin_rounding() / stepper_->waveform().smallest_margin();
 }
 
 double Flow::margin_rounding() const noexcept {
-    return std::numeric_limits<double>::epsilon() * stepper_.square() * stepper_.waveform().mean_norm();
+    return std::numeric_limits<double>::epsilon() * stepper_->square() * stepper_->waveform().mean_norm();
 }
 
 bool Flow::lacks_digits() const noexcept {
-    return exponent() > 0 && stepper_.lacks_digits();
+    return exponent() > 0 && stepper_->lacks_digits();
 }
 
 /// The factor 4^k from stored to true margins.
@@ -97,17 +97,21 @@ double Flow::scale() const noexcept {
 
 /// The loss of the state itself: margins are scaled, not the loss, since a sample that drives no neuron keeps its loss.
 double Flow::log_loss() const {
-    return exponent() == 0 ? log_loss_ : unscaled_log_loss(stepper_.expansion().margins());
+    const bool is_own = exponent() == 0 && plan_.objective.resting.is_empty();
+    return is_own ? log_loss_ : true_log_loss(stepper_->expansion().margins());
 }
 
-double Flow::unscaled_log_loss(const Vector& held_margins) const {
-    return loss_of_margins(scale() * (held_margins + state_.offsets));
+double Flow::true_log_loss(const Vector& held_margins) const {
+    if (exponent() == 0 && plan_.objective.resting.is_empty()) return loss_of_margins(held_margins);
+    const Vector margins = scale() * (held_margins + state_.offsets);
+    return log_loss_sum(plan_.objective.loss, span_of(margins), data_.counts_span()) + log_factor_;
 }
 
 /// True when the state has to be scaled down. Not with Stop(direction=): its estimate relies on the law of the flow in
 /// t.
 bool Flow::is_beyond_digits() const noexcept {
-    return stepper_.waveform().smallest_margin() > most_held() && stepper_.is_separated() &&
+    if (hides_tails()) return true;
+    return stepper_->waveform().smallest_margin() > most_held() && stepper_->is_separated() &&
            plan_.stop.direction == 0.0;
 }
 
@@ -115,56 +119,56 @@ bool Flow::is_beyond_digits() const noexcept {
 /// margin by an offset of a few tens at most. This offset is the error of the scaling. What the margins of the scaled
 /// state are off by, in rounding, is not.
 void Flow::shrink() {
-    stepper_.settle();
+    stepper_->settle();
     weights_ = fine_weights();
-    const Vector& margins = stepper_.expansion().margins();
-    const double least = stepper_.waveform().smallest_margin();
+    const Vector& margins = stepper_->expansion().margins();
+    const double least = stepper_->waveform().smallest_margin();
     const double again = held_again();
     const int by = std::max(1, static_cast<int>(std::round(0.5 * std::log2(least / again))));
     const double factor = std::ldexp(1.0, -2 * by);
     for (Index i = 0; i < data_.n(); ++i) {
         const bool rests = plan_.objective.resting.rests(i);  // its weight depends on its own margin alone
         const double above = rests ? margins[i] : margins[i] - least;
-        const bool is_known = stepper_.waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
+        const bool is_known = stepper_->waveform().is_live(i) && above < std::min(kNoWeight / factor, kKnown);
         const bool counts = rests || is_known;
         state_.offsets[i] = counts ? factor * (state_.offsets[i] + above) - above : factor * state_.offsets[i];
     }
     state_.parameters.shrink(by);
-    stepper_.rescaled();
-    stepper_.begin();
+    stepper_->rescaled();
+    stepper_->begin();
     if (weights_.size() > 0) restore_weights();
-    log_loss_ = stepper_.waveform().log_loss() + log_factor_;
+    log_loss_ = stepper_->waveform().log_loss() + log_factor_;
 }
 
 Vector Flow::fine_weights() const {
     if (!has_fine_weights()) return {};
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     return (Eigen::Map<const Vector>(waveform.signed_weights(0), data_.n()).array() * data_.signs().array()).matrix();
 }
 
 /// Whether weights are known better than margins tell.
 bool Flow::has_fine_weights() const noexcept {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     const double least = margin_rounding() >= kFineRounding ? kFineTail : kFine;
-    return waveform.smallest_margin() >= least && stepper_.is_separated();
+    return waveform.smallest_margin() >= least && stepper_->is_separated();
 }
 
 /// Keeps the weights at the end of a step, which are known far better than the margins there tell: an error of q
 /// changes p by its part 1/|θ|² only. False where margins are accurate enough.
 bool Flow::keep_weights() {
     if (!has_fine_weights()) return false;
-    stepper_.waveform().signed_weights_at(stepper_.end(), weights_);
+    stepper_->waveform().signed_weights_at(stepper_->end(), weights_);
     weights_.array() *= data_.signs().array();
     return true;
 }
 
 /// Replaces the weights of the new start by those kept, where they differ by rounding of the margins.
 void Flow::restore_weights() {
-    const Waveform& waveform = stepper_.waveform();
-    const Vector& margins = stepper_.expansion().margins();
+    const Waveform& waveform = stepper_->waveform();
+    const Vector& margins = stepper_->expansion().margins();
     const double least = waveform.smallest_margin();
     const double rounding = kMarginUlps * std::numeric_limits<double>::epsilon() * least;
-    const double unknown = std::max(rounding, std::min(kMostRestored, stepper_.margin_error()));
+    const double unknown = std::max(rounding, std::min(kMostRestored, stepper_->margin_error()));
     // A weight is what its sample counts times what its margin asks for.
     const auto miss = [&](Index i) { return (margins[i] - least) + std::log(weights_[i] / data_.counts()[i]); };
     double mean = 0.0;
@@ -180,22 +184,22 @@ void Flow::restore_weights() {
         const double off = miss(i) - mean;
         if (std::abs(off) <= unknown) state_.offsets[i] += off;
     }
-    stepper_.begin();
+    stepper_->begin();
 }
 
 /// The smallest stored margin of an active sample.
 double Flow::least_margin_at(double u) {
-    stepper_.waveform().margins_at(u, q_);
+    stepper_->waveform().margins_at(u, q_);
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_.waveform().is_tail(i)) least = std::min(least, q_[i] + state_.offsets[i]);
+        if (stepper_->waveform().is_tail(i)) least = std::min(least, q_[i] + state_.offsets[i]);
     return least;
 }
 
 /// Where the state is scaled, log t is the smallest margin up to the inverse of the stored one; also if the run began
 /// there and its clock is far behind.
 Clock Flow::clock_at(double u) {
-    if (exponent() == 0) return stepper_.waveform().clock_at(state_.clock, u);
+    if (exponent() == 0) return stepper_->waveform().clock_at(state_.clock, u);
     if (u == 0.0) return state_.clock;
     const double from = scale() * least_margin_at(0.0);
     const double to = std::max(from, scale() * least_margin_at(u));
@@ -203,7 +207,7 @@ Clock Flow::clock_at(double u) {
 }
 
 double Flow::reach(const Clock& target, double end) {
-    if (exponent() == 0) return stepper_.waveform().reach(state_.clock, target, end);
+    if (exponent() == 0) return stepper_->waveform().reach(state_.clock, target, end);
     if (!state_.clock.is_before(target)) return 0.0;
     if (clock_at(end).log_t() < target.log_t()) return kNoRoot;
     const auto is_before = [&](double u) { return clock_at(u).log_t() < target.log_t(); };
@@ -219,7 +223,7 @@ double Flow::log_norm_at(double u) {
 
 /// The first u in (0, end] at which |θ| has grown to a log norm; kNoRoot if it does not.
 double Flow::reach_norm(double wanted, double end) {
-    const int pieces = stepper_.is_separated() && plan_.objective.decay == 0.0 ? 1 : kNormPieces;
+    const int pieces = stepper_->is_separated() && plan_.objective.decay == 0.0 ? 1 : kNormPieces;
     for (int piece = 1; piece <= pieces; ++piece) {
         const double high = end * piece / pieces;
         const auto is_before = [&](double u) { return log_norm_at(u) < wanted; };

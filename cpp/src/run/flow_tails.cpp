@@ -46,7 +46,7 @@ void Flow::margin_gradient(Index sample, VectorRef gradient) const {
 /// in the time that is left; -1 if not. What the others hold in place does not move: they answer to any motion but at
 /// right angles to the gradients of their margins, in which that pull is all there is.
 Index Flow::moves_unseen(double rate) {
-    const Waveform& waveform = stepper_.waveform();
+    const Waveform& waveform = stepper_->waveform();
     if (waveform.decays() || waveform.is_linear() || !plan_.objective.resting.is_empty()) return -1;
     const double known = std::log(std::max(rate_noise().rounding, rate));
     const double missed = std::log(std::max(kMissedPart * plan_.settings.rtol, kLeastMissed));
@@ -66,7 +66,7 @@ Index Flow::moves_unseen(double rate) {
     }
     const double most = heaviest + log_left + std::log(waveform.largest_norm() * static_cast<double>(data_.n()));
     if (tails.empty() || most < missed) return -1;
-    stepper_.settle();
+    stepper_->settle();
     const Index size = state_.neurons() * (state_.parameters.rank() + 1);
     Vector pull = Vector::Zero(size), gradient(size);
     for (const Index i : tails) {

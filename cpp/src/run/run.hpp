@@ -51,6 +51,7 @@ struct RunPlan {
     bool at_rest = false;       ///< the start is known to be at rest, from the run that led there
     bool ends_at_rest = false;  ///< before its time stop: of a layered network
     bool goes_on = false;       ///< another leg of the run that led to the start: neurons on boundaries are held there
+    bool past_stall = false;    ///< goes on beside samples at rest where its loss stalls
     int exponent = 0;           ///< W and a are given as 2^-exponent times their true values
     Pace pace;                  ///< of the run that led to this start, if there is one
     Vector offsets;  ///< by which the run that led to this start corrects its margins; empty if there is none

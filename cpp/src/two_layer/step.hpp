@@ -73,6 +73,8 @@ class Stepper {
     const std::vector<BranchPoint>& branches() const noexcept { return partitions_.branches(); }
     const UnresolvedEvent& unresolved() const noexcept { return partitions_.unresolved(); }
     const StepCounts& counts() const noexcept { return counts_; }
+    /// The steps so far were those of another one.
+    void count_from(const StepCounts& counts) noexcept { counts_ = counts; }
     /// The lengths of steps with which another run would go on from here, and those of the run that led here.
     Pace pace() const noexcept;
     void resume(const Pace& pace) noexcept;

@@ -136,6 +136,7 @@ def core_options(data: Dataset, net: Network, settings: Settings) -> dict[str, A
         "pattern": net.pattern,
         "weights": core_weights(data, settings.reduction),
         "weight_decay": settings.weight_decay,
+        "past_stall": not until.limit,
     }
     if math.isfinite(settings.start_time):
         options["start_time"] = settings.start_time

@@ -140,6 +140,7 @@ class Dense:
             "exponent": held.exponent,
             "weights": core_weights(self.data, used.reduction),
             "weight_decay": used.weight_decay,
+            "past_stall": True,
         }
         raw = _core.integrate(
             self.data.X, self.data.y, held.W, held.a, self.leak, used.loss, used.reduction, options, None

@@ -108,6 +108,8 @@ class _Legs:
         options |= {"hook_waited": perf_counter() - self._progress.heard}  # legs may be shorter than a period
         rests = self._at_rest if done is None else is_at_rest(data, done, own)
         options |= {"at_rest": rests, "exponent": held.exponent}
+        if self._is_leg:  # what is done where a loss stalls is decided between legs
+            options["past_stall"] = False
         if done is not None:
             options |= _carried_on(done)
         if _goes_past_a_stall(self._settings) and not is_beyond(done):
