@@ -65,7 +65,9 @@ void Dataset::find_basis(bool all_moves) {
         X_ = raw_;
         return;
     }
-    const Eigen::MatrixXd basis = span_basis(raw_.transpose());
+    Eigen::MatrixXd directions = raw_.transpose();  // a sample moves neurons however small it is, given time
+    for (Index i = 0; i < directions.cols(); ++i) directions.col(i).stableNormalize();
+    const Eigen::MatrixXd basis = span_basis(directions);
     if (basis.cols() == d()) {
         basis_ = Matrix::Identity(d(), d());
         X_ = raw_;

@@ -102,6 +102,8 @@ class Flow final : public Run {
     bool fades() const;
     void margin_gradient(Index sample, VectorRef gradient) const;
     void take_away_held(const std::vector<Index>& samples, Vector& pull) const;
+    double log_pull(Index sample) const;
+    bool is_fitted(Index sample) const;
     Index moves_unseen(double rate);
     bool rest_or_stall(double rate);
     void rest();

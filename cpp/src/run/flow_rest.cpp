@@ -110,6 +110,11 @@ bool Flow::watch_trend() {
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
     const double rate = stepper_->relative_rate();
     if (!is_noise && rate > rate_noise().rounding && moves_unseen(rate) >= 0) return true;  // it will be seen
+    if (is_noise && stepper_->waveform().is_linear()) {
+        const Index unseen = moves_unseen(rate);
+        unseen >= 0 ? finish_unseen(unseen) : rest();
+        return false;
+    }
     return rest_or_stall(rate);
 }
 
@@ -223,10 +228,11 @@ bool Flow::is_lost_in_rounding() {
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 
-/// Nothing moves that can be seen, at most at this rate relative to itself. True where the run goes on beside it.
+/// Nothing moves that can be seen, at most at this rate relative to itself. True where the run goes on: beside it, or
+/// of errors, none of which hides another, since those that cancel are fitted.
 bool Flow::rest_or_stall(double rate) {
     const Index unseen = moves_unseen(rate);
-    if (unseen >= 0 && go_beside_rest()) return true;
+    if (unseen >= 0 && (stepper_->waveform().is_linear() || go_beside_rest())) return true;
     unseen >= 0 ? finish_unseen(unseen) : rest();
     return false;
 }

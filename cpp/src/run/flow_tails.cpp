@@ -14,6 +14,8 @@ namespace {
 
 /// What of the pull of such samples is left beside the others below this part of it is rounding: they are held.
 constexpr double kHeldPart = 1e-8;
+/// Errors below this many ulp of what they are differences of are rounding.
+constexpr double kFittedUlps = 64.0;
 /// Gradients of margins that depend on each other to this part span what they seem to.
 constexpr double kSpanTol = 1e-10;
 /// By so much, relative to itself, a neuron may move unseen in the time that is left: so many tolerances, or so much.
@@ -42,12 +44,27 @@ void Flow::margin_gradient(Index sample, VectorRef gradient) const {
     }
 }
 
+/// log of the weight with which a sample pulls, relative to the mass; of errors, of what they are.
+double Flow::log_pull(Index sample) const {
+    const Waveform& waveform = stepper_->waveform();
+    return waveform.is_linear() ? std::log(std::abs(waveform.signed_weights(0)[sample]))
+                                : waveform.log_weight_by_margin(sample);
+}
+
+/// True of an error that is rounding of its output and its target: the sample is fitted, and holds itself.
+bool Flow::is_fitted(Index sample) const {
+    if (!stepper_->waveform().is_linear()) return false;
+    const double terms = std::abs(data_.targets()[sample]) + stepper_->square() * data_.X().row(sample).norm();
+    return std::abs(stepper_->expansion().margins()[sample]) <=
+           kFittedUlps * std::numeric_limits<double>::epsilon() * terms;
+}
+
 /// The heaviest of the samples whose pull is below a rate that is known, or its rounding, if these would move a neuron
 /// in the time that is left; -1 if not. What the others hold in place does not move: they answer to any motion but at
 /// right angles to the gradients of their margins, in which that pull is all there is.
 Index Flow::moves_unseen(double rate) {
     const Waveform& waveform = stepper_->waveform();
-    if (waveform.decays() || waveform.is_linear() || !plan_.objective.resting.is_empty()) return -1;
+    if (waveform.decays() || !plan_.objective.resting.is_empty()) return -1;
     const double known = std::log(std::max(rate_noise().rounding, rate));
     const double missed = std::log(std::max(kMissedPart * plan_.settings.rtol, kLeastMissed));
     const double left = largest_step();
@@ -57,8 +74,8 @@ Index Flow::moves_unseen(double rate) {
     Index first = -1;
     for (Index i = 0; i < data_.n(); ++i) {
         if (!waveform.is_live(i)) continue;
-        const double log_weight = waveform.log_weight_by_margin(i);
-        const bool is_tail = log_weight + std::log(data_.X().row(i).norm()) <= known;
+        const double log_weight = log_pull(i);
+        const bool is_tail = log_weight + std::log(data_.X().row(i).norm()) <= known && !is_fitted(i);
         (is_tail ? tails : others).push_back(i);
         if (!is_tail || log_weight <= heaviest) continue;
         heaviest = log_weight;
@@ -71,7 +88,8 @@ Index Flow::moves_unseen(double rate) {
     Vector pull = Vector::Zero(size), gradient(size);
     for (const Index i : tails) {
         margin_gradient(i, gradient);
-        pull += std::exp(waveform.log_weight_by_margin(i) - heaviest) * gradient;
+        const double side = waveform.is_linear() && waveform.signed_weights(0)[i] * data_.signs()[i] < 0.0 ? -1.0 : 1.0;
+        pull += side * std::exp(log_pull(i) - heaviest) * gradient;
     }
     const double whole = pull.norm();
     if (whole == 0.0) return -1;
