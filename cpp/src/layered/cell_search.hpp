@@ -78,6 +78,7 @@ class CellSearch {
     bool rests(int group, const Vector& d);
     bool rests_on_a_side(const Vector& d);
     bool is_best_of_all(const Vector& d, int most_cells);
+    bool is_proved_best(const Vector& d) const;
     bool feeds_others(int a) const;
     void extend(Cell& cell);
     void branch(Cell& cell, const Vector& row, double size);

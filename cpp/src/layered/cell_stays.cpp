@@ -1,11 +1,13 @@
 /// Whether what is kept at zero stays there beside a direction: the part of CellSearch that asks all cells which touch
 /// it.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "layered/cell_search.hpp"
+#include "layered/rest_proof.hpp"
 
 namespace reluflow::layered {
 
@@ -93,18 +95,39 @@ bool CellSearch::rests_on_a_side(const Vector& d) {
 
 // Whether a direction is the best of all cells that touch it: the first of which it is not is enough.
 bool CellSearch::is_best_of_all(const Vector& d, int most_cells) {
+    gap_ = nullptr;
+    if (!one_by_one_ && !unbound_ && is_proved_best(d)) return true;
     near_ = &d;
     most_cells_ = most_cells;
     asks_ = true;
     moves_ = false;
     cells_seen_ = 0;
-    gap_ = nullptr;
     find_hinges();
     Cell cell;
     extend(cell);
     near_ = nullptr;
     asks_ = false;
     return !std::exchange(moves_, false) && gap_ == nullptr;
+}
+
+// Whether pulls show it, as seen from the direction: what moves in it is linear there.
+bool CellSearch::is_proved_best(const Vector& d) const {
+    LocalForm seen = form_;
+    std::vector<int> open;
+    std::vector<char> kept;
+    for (int a = 0; a < seen.count(); ++a) {
+        const double ahead = seen.normals.row(a).dot(d);
+        if (kept_[a] == 0 && std::abs(ahead) > form_.rounding(d) * seen.normals.row(a).norm()) {
+            seen.put_in(a, ahead > 0.0 ? 1 : -1);
+            continue;
+        }
+        open.push_back(a);
+        kept.push_back(kept_[a]);
+    }
+    seen = seen.part(open);
+    seen.velocity -= d;
+    seen.elsewhere = std::hypot(form_.elsewhere, d.norm());
+    return proves_rest(seen, kept);
 }
 
 }  // namespace reluflow::layered

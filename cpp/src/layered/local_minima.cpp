@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "layered/rest_proof.hpp"
 #include "layered/sign_search.hpp"
 
 namespace reluflow::layered {
@@ -50,7 +51,20 @@ std::vector<Minimum> LocalMinima::find() {
 bool LocalMinima::stays(int first) const {
     std::set<int> groups(form_.group.begin(), form_.group.end());
     groups.erase(groups.begin(), groups.lower_bound(first));
-    return std::ranges::all_of(groups, [&](int group) { return stays_beside(group); });
+    return all_are_proved_to_stay(first) || std::ranges::all_of(groups, [&](int group) { return stays_beside(group); });
+}
+
+// Whether pulls show that all groups stay at once, which says more than that each does while all others stay.
+bool LocalMinima::all_are_proved_to_stay(int first) const {
+    const std::vector<char> none(form_.group.size(), 0);
+    return std::ranges::all_of(form_.blocks(none), [&](const std::vector<int>& places) {
+        if (std::ranges::none_of(places, [&](int a) { return form_.group[a] >= first; })) return true;
+        std::vector<Vector> basis;
+        const LocalForm block = form_.part(places).in_own_span(basis);
+        std::vector<char> kept;
+        for (const int group : block.group) kept.push_back(group >= 0 && group < first ? 1 : 0);
+        return proves_rest(block, kept);
+    });
 }
 
 std::vector<char> LocalMinima::kept_beside(int group) const {

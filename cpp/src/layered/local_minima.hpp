@@ -43,6 +43,7 @@ class LocalMinima {
         std::vector<int> counts;  // of places that each stands for
         std::vector<CellMinimum> ways;
     };
+    bool all_are_proved_to_stay(int first) const;
     std::vector<char> kept_beside(int group) const;
     bool stays_beside(int group) const;
     void put_in_what_is_certain();
