@@ -100,6 +100,7 @@ struct Given {
     int orders = 1;
     bool is_known = false;  ///< its rate is more than rounding
     bool at_once = false;   ///< it goes by that rate, however small, as its acceleration would take it back
+    int motion = 0;         ///< those of one number, if it is not 0, move by one rate but for a factor
 };
 
 /// One number of two: two different pairs have different ones but for a part of 2^-64.

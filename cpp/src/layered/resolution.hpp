@@ -157,6 +157,7 @@ class Resolution {
     bool is_mate(const Boundary& boundary) const;
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
     bool leave_beyond_bounds(Jet& jet, std::vector<Given>& given);
+    static void number_motions(const LocalModel& model, const Minimum& minimum, std::vector<Given>& given);
     bool goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again);
     void list_differences(std::vector<Change>& changes) const;
     void name_differences(const std::vector<Place>& places);

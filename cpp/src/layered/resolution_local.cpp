@@ -4,18 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
 #include "layered/resolution.hpp"
-#include "layered/sliding_bounds.hpp"
 
 namespace reluflow::layered {
 namespace {
-
-/// A rate below this part of its terms is their rounding: the place leaves tangentially.
-constexpr double kResting = 1e-8;
-/// What moves tangentially gets its orders in so many rounds.
-constexpr int kMaxRounds = 8;
 
 Kind kind_of(Mode before, Mode after, int side, bool is_start) {
     if (after == Mode::empty) return Kind::void_unit;
@@ -254,111 +247,6 @@ std::vector<Place> Resolution::all_that_may_leave(const LocalModel& model, const
         if (is_mate(boundary)) leaving.insert(leaving.end(), boundary.members.begin(), boundary.members.end());
     if (depends_) add_spanning(model, leaving);
     return leaving;
-}
-
-// Gives the places the sides of a minimum, and starts the series there. False if it does not go where they say.
-bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minimum) {
-    std::vector<Given> given;
-    for (int a = 0; a < model.count(); ++a)
-        if (!has_no_rate(model, a)) given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
-    told_.clear();
-    for (int round = 0; round < kMaxRounds; ++round) {
-        trial_.take_over(*before_);
-        trial_.listen_to(&told_, untold_side());
-        trial_.arrange(given, *theta_);
-        int top = 1;
-        for (const Given& one : given) top = std::max(top, one.orders);
-        jet.start(*theta_, trial_, span_);
-        for (int k = 0; k < top; ++k)
-            if (!jet.advance()) {
-                reason_ = "the normals of what slides depend on each other";
-                return false;
-            }
-        if (correct_told(jet, 1)) continue;
-        bool again = false;
-        if (!goes_as_given(jet, given, again)) {
-            reason_ = "what goes on by the rates does not by the series";
-            return false;
-        }
-        if (again) continue;
-        if (is_valid_jointly(jet)) return true;
-        if (leave_beyond_bounds(jet, given)) continue;
-        reason_ = "what should slide is beyond its bounds";
-        return false;
-    }
-    return false;
-}
-
-// Far larger units hide the rate of what meets or has just left its boundary, so that the minimum has it at rest. Where
-// its multiplier is beyond its bounds by more than rounding it leaves. True if there is any.
-bool Resolution::leave_beyond_bounds(Jet& jet, std::vector<Given>& given) {
-    if (!within_rounding_) return false;
-    const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
-    Row up;
-    Row down;
-    bool any = false;
-    for (int b = 0; b < jet.sliding().count(); ++b) {
-        if (jet.sliding().is_grouped(b) || (!joint.empty() && joint[b] != 0) || check_sliding(jet, b)) continue;
-        const Boundary& boundary = jet.sliding().boundaries()[b];
-        sliding_bounds(jet, b, 0, up, down);
-        const int side = jet.sliding().multiplier(b)[0] < up[0] ? 1 : -1;
-        for (Given& one : given) {
-            const Place& p = one.place;
-            if (one.side != 0 || before_->mode(p) != Mode::moving || boundary.place_of(p) < 0) continue;
-            one.side = side * sign_of(boundary, p);
-            one.orders = 1;
-            one.at_once = any = true;
-        }
-    }
-    return any;
-}
-
-// What has bounds of its own keeps to them; what is held jointly does by the minimum.
-bool Resolution::is_valid_jointly(Jet& jet) {
-    const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
-    const auto is_joint = [&](int b) { return !joint.empty() && joint[b] != 0; };
-    may_pivot_ = looks_ahead_ = false;
-    sides_.assign(contacts_.size(), 0);
-    next_ = sides_;
-    on_ridge_ = false;
-    bool valid = true;
-    for (int b = 0; b < jet.sliding().count(); ++b)
-        if (!jet.sliding().is_grouped(b) && !is_joint(b) && !check_sliding(jet, b)) valid = false;
-    for (const SlidingGroup& group : jet.sliding().groups())
-        if (!is_joint(group.boundaries.front()) && !check_group(jet, group)) valid = false;
-    return valid;
-}
-
-bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again) {
-    const DualRounding rounding(jet);
-    const Vector terms = jet.velocity_terms();
-    for (Given& one : given) {
-        const Place& p = one.place;
-        if (one.side == 0) {
-            if (trial_.mode(p) == Mode::moving) return false;
-            continue;
-        }
-        const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
-        if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
-        const double none = kNoRate * largest(jet.theta(1)) * jet.reach(p);
-        const double hidden = none + kBeyond * rounding.of_rate(p);
-        if (one.orders == 1 && !one.at_once && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
-            one.orders = 2;
-            one.is_known = first * one.side > hidden;
-            again = true;
-        } else if (one.orders == 2 && first * one.side <= none && one.is_known && !has_come_back(p)) {
-            one.orders = 1;
-            one.at_once = true;
-            again = true;
-        } else if (one.orders == 2 && first * one.side <= none) {
-            one.side = 0;  // nothing moves it on that side, or it comes back at once: it stays at its bound
-            one.rate = 0.0;
-            again = true;
-        } else if (first * one.side <= 0.0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 void Resolution::list_differences(std::vector<Change>& changes) const {
