@@ -100,6 +100,7 @@ struct Given {
     int orders = 1;
     bool is_known = false;  ///< its rate is more than rounding
     bool at_once = false;   ///< it goes by that rate, however small, as its acceleration would take it back
+    bool cancels = false;   ///< it reads zeros alone, and that rate is the rounding of theirs
     int motion = 0;         ///< those of one number, if it is not 0, move by one rate but for a factor
 };
 

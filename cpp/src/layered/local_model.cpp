@@ -31,7 +31,7 @@ LocalModel::LocalModel(const Activity& activity, const Matrix& X, const Vector& 
         const Place& p = places_[a];
         Sent sent = nothing();
         sent.delta[p.node][p.unit] = 1.0;
-        pull(p.sample, sent);
+        pull(p.sample, sent, Terms::signed_ones, root_of(p));
         row.setZero();
         add_gradient(p.sample, sent, row);
         normals_.row(a) = row.transpose();
@@ -157,11 +157,21 @@ LocalModel::Sent LocalModel::nothing() const {
     return sent;
 }
 
-// Backpropagation of one sample in the cut network: nothing passes a place that is zero.
-void LocalModel::pull(Index sample, Sent& sent, Terms terms) const {
+// What a place reads that slides with z = w t by w = 0: whatever moves t moves z by nothing. By what w is off from zero
+// rows of places of one boundary would not be parallel.
+const Input* LocalModel::root_of(const Place& p) const {
+    if (activity_.mode(p) != Mode::sliding) return nullptr;
+    for (const Boundary& boundary : activity_.sliding())
+        if (const int m = boundary.place_of(p); m >= 0) return boundary.is_shared() ? &boundary.inputs[m] : nullptr;
+    return nullptr;
+}
+
+// Backpropagation of one sample in the cut network: nothing passes a place that is zero, and nothing comes to `root`.
+void LocalModel::pull(Index sample, Sent& sent, Terms terms, const Input* root) const {
     const auto term = [&](double entry) { return terms == Terms::sizes ? std::abs(entry) : entry; };
     const Graph& graph = activity_.graph();
     for (int v = graph.count() - 1; v > 0; --v) {
+        if (root != nullptr && root->node == v) sent.above[v][root->unit] = sent.skip[v][root->unit] = 0.0;
         for (Index u = 0; u < graph.node(v).size; ++u) {
             if (is_zero({v, sample, u})) continue;
             const double slope = graph.node(v).linear ? 1.0 : activity_.slopes(v)(sample, u);

@@ -57,7 +57,8 @@ class LocalModel {
     bool sends(const Edge& edge, const Place& reader, Index col) const;
     bool is_zero(const Place& p) const noexcept { return zero_[p.node](p.sample, p.unit) != 0; }
     enum class Terms { signed_ones, sizes };
-    void pull(Index sample, Sent& sent, Terms terms = Terms::signed_ones) const;
+    void pull(Index sample, Sent& sent, Terms terms = Terms::signed_ones, const Input* root = nullptr) const;
+    const Input* root_of(const Place& p) const;
     void add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out, Terms terms = Terms::signed_ones) const;
     Sent nothing() const;
     void measure();

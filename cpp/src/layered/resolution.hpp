@@ -155,6 +155,7 @@ class Resolution {
     std::vector<Place> all_met() const;
     std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Place>& met) const;
     bool is_mate(const Boundary& boundary) const;
+    static bool cancels(const LocalModel& model, const Minimum& minimum, int a);
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
     bool leave_beyond_bounds(Jet& jet, std::vector<Given>& given);
     static void number_motions(const LocalModel& model, const Minimum& minimum, std::vector<Given>& given);

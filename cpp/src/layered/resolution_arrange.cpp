@@ -26,7 +26,10 @@ constexpr double kSameMotion = 1e-6;
 bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minimum) {
     std::vector<Given> given;
     for (int a = 0; a < model.count(); ++a)
-        if (!has_no_rate(model, a)) given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
+        if (!has_no_rate(model, a)) {
+            given.push_back({model.places()[a], minimum.signs[a], minimum.rates[a], 1});
+            given.back().cancels = cancels(model, minimum, a);
+        }
     number_motions(model, minimum, given);
     told_.clear();
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -54,6 +57,15 @@ bool Resolution::arrange(Jet& jet, const LocalModel& model, const Minimum& minim
         return false;
     }
     return false;
+}
+
+// Whether a place that reads nothing but zeros has a rate by what is left of weights that add up to zero.
+bool Resolution::cancels(const LocalModel& model, const Minimum& minimum, int a) {
+    if (!model.normals().row(a).isZero(0.0)) return false;
+    double terms = 0.0;
+    for (int b = 0; b < a; ++b)
+        terms += (std::abs(model.through_h(a, b)) + std::abs(model.through_z(a, b))) * std::abs(minimum.rates[b]);
+    return std::abs(minimum.rates[a]) <= kForcedZero * terms;
 }
 
 // Places that the minimum moves to one side by one rate, but for a factor, go together: beside what stays their normals
@@ -141,6 +153,12 @@ bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& 
         const Place& p = one.place;
         if (one.side == 0) {
             if (trial_.mode(p) == Mode::moving) return false;
+            continue;
+        }
+        if (one.cancels && trial_.mode(p) == Mode::sliding) {  // what wakes on a boundary that slides is on it
+            one.side = 0;
+            one.rate = 0.0;
+            again = true;
             continue;
         }
         const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
