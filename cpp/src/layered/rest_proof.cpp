@@ -11,6 +11,7 @@
 ///     all t_b >= 0, or all <= 0:   ψ(x_a) = x_a, or leak x_a
 ///     it reads one place:          ψ(t_b) has one slope on each side of x_b = 0, so it is a hinge of x_b
 ///     B_a >= 0:                    ψ(Σ t_b) <= Σ ψ(t_b), which are such hinges
+///     B_a of either sign:          B_a = u - w with u, w >= 0, as one of B_a = u and one of B_a = -w
 ///
 /// All of B, S and π are affine in s and in the pulls of what is kept. Where they add up with the velocity to zero, the
 /// loss to first order with ½|d|² is ½|d|² at the least, so that d = 0 is best. Bounds that depend on other unknowns
@@ -35,7 +36,7 @@ class RestProof {
     RestProof(const LocalForm& form, const std::vector<char>& kept)
         : form_(form),
           kept_(kept),
-          constant_(2 * form.count()),
+          constant_(3 * form.count()),
           rank_(form.velocity.size()),
           above_(Matrix::Zero(form.count(), constant_ + 1)),
           skip_(above_),
@@ -87,7 +88,9 @@ class RestProof {
                 pull_.row(a) = (side > 0 ? 1.0 : form_.leak[a]) * above_.row(a) + skip_.row(a);
                 send(a);
             } else if (!has_normal && (reads_[a].size() == 1 || (is_known(a) && above_(a, constant_) > 0.0))) {
-                send_hinges(a);
+                pull_.row(a) = skip_.row(a);
+                send(a);
+                send_hinges(a, above_.row(a));
             } else {
                 return choose_slope(a);
             }
@@ -116,12 +119,20 @@ class RestProof {
 
     bool choose_slope(int a) {
         const double part = 1.0 - form_.leak[a];
-        pull_.row(a) = above_.row(a) + skip_.row(a);
         if (is_known(a)) {
             const double above = above_(a, constant_);
             if (above * sizes_[a] > negligible_) return false;
+            pull_.row(a) = above_.row(a) + skip_.row(a);
             pull_(a, add_unknown(0.0, std::max(0.0, -part * above))) = 1.0;
         } else {
+            if (form_.normals.row(a).isZero(0.0)) {
+                const int repelling = add_unknown(0.0, kInfinity);
+                Eigen::RowVectorXd some = Eigen::RowVectorXd::Zero(constant_ + 1);
+                some[repelling] = 1.0;
+                send_hinges(a, some);
+                above_.row(a) -= some;
+            }
+            pull_.row(a) = above_.row(a) + skip_.row(a);
             const int slope = add_unknown(0.0, kInfinity);
             pull_(a, slope) = 1.0;
             auto bound = bounds_.row(n_bounds_++);
@@ -140,17 +151,16 @@ class RestProof {
         }
     }
 
-    // ψ of each term as a hinge of what it reads: slopes `up` and `down` of x_b are those of h ψ(x_b) + z x_b.
-    void send_hinges(int a) {
+    // ψ of each term as a hinge of what it reads, which `above` pulls: slopes `up` and `down` of x_b are those of
+    // h ψ(x_b) + z x_b.
+    void send_hinges(int a, const Eigen::RowVectorXd& above) {
         const auto psi = [&](double x) { return std::max(x, form_.leak[a] * x); };
-        pull_.row(a) = skip_.row(a);
-        send(a);
         for (const int b : reads_[a]) {
             const double up = psi(passed(a, b, true));
             const double down = -psi(-passed(a, b, false));
             const double h = (up - down) / (1.0 - form_.leak[b]);
-            above_.row(b) += h * above_.row(a);
-            skip_.row(b) += (up - h) * above_.row(a);
+            above_.row(b) += h * above;
+            skip_.row(b) += (up - h) * above;
         }
     }
 
