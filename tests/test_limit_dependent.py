@@ -60,7 +60,7 @@ def test_a_boolean_function_has_a_certified_limit(width: int, scale: float, leak
     net = rf.Network.init(width, 4, scale=scale, seed=1, leak=leak)
     sol = rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True))
     assert sol.status == "reached_limit", sol.message
-    assert sol.stats["steps"] < 4000
+    assert sol.stats["steps"] < 30_000  # 3,000 to 18,000 for tolerances of 1e-10 to 1e-7
 
 
 @pytest.mark.parametrize("seed", [1, 14])
@@ -79,4 +79,4 @@ def test_a_neuron_stays_where_a_way_is_level(seed: int) -> None:
     data, net = rf.Dataset(np.c_[X, np.ones(24)], y), rf.Network.init(20, 4, scale=0.3, seed=seed)
     sol = rf.integrate(data, net, until=rf.Stop(limit=True))
     assert sol.status == "reached_limit", sol.message
-    assert sol.stats["steps"] < 4000
+    assert sol.stats["steps"] < 30_000  # 3,000 to 18,000 for tolerances of 1e-10 to 1e-7
