@@ -65,8 +65,14 @@ void Dataset::find_basis(bool all_moves) {
         X_ = raw_;
         return;
     }
-    Eigen::MatrixXd directions = raw_.transpose();  // a sample moves neurons however small it is, given time
-    for (Index i = 0; i < directions.cols(); ++i) directions.col(i).stableNormalize();
+    // A sample moves neurons however small it is, given time: all have norms between 1 and 2 here. Powers of two leave
+    // the digits of coordinates as they are.
+    Eigen::MatrixXd directions = raw_.transpose();
+    for (auto column : directions.colwise())
+        if (const double norm = column.stableNorm(); norm > 0.0) {
+            const int exponent = std::ilogb(norm);
+            column = column.unaryExpr([exponent](double x) { return std::ldexp(x, -exponent); }).eval();
+        }
     const Eigen::MatrixXd basis = span_basis(directions);
     if (basis.cols() == d()) {
         basis_ = Matrix::Identity(d(), d());
