@@ -63,9 +63,6 @@ constexpr double kGrowingPart = 5.0;
 constexpr double kCoarsest = 1e-6;
 /// If the error after two iterations exceeds this many tolerances, the step is too long and is given up.
 constexpr double kHopeless = 1e3;
-/// The same with positive margins. There a step that was to grow behind a layer took ten iterations and more to be
-/// refused for a hundred tolerances.
-constexpr double kHopelessGrowing = 30.0;
 /// After this many more, where the kernel turns: the first correction is of a linear model.
 constexpr int kSurelyHopeless = 2;
 /// Given the weights, the neurons' series continues until its terms are this part of the tolerance.
@@ -177,7 +174,6 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     double change = 0.0;
     double before = 0.0;
     bool slow = true;
-    const double hopeless = (is_growing_ ? kHopelessGrowing : kHopeless) * tolerance_;
     for (; iterations_ < kMaxIterations; ++iterations_) {
         run_series(expansion, step);
         if (iterations_ == 0 && !keeps_mass_) guess_mass();
@@ -189,7 +185,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         uncorrected_ = change_;
         change = is_turning_ ? correct_turning(expansion) : is_steady_ ? correct_steady(step) : correct(step);
         if (!std::isfinite(change)) break;
-        if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > hopeless) break;
+        if (iterations_ > (is_turning_ ? kSurelyHopeless : 0) && error(expansion, step) > kHopeless * tolerance_) break;
         const bool is_rounding = is_turning_ && iterations_ > 0 && (change <= kExact || change > kStands * before);
         const double left = left_after(expansion, is_rounding ? 0.0 : change, step) / tolerance_;
         const bool is_tried = is_growing_ ? change > kStands * before : is_turning_ && moved_ > kStands * moved_before;
