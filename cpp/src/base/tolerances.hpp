@@ -62,6 +62,12 @@ inline constexpr double kCornerUlps = 32.0;
 inline constexpr double kRankTol = 1e-10;
 /// a² - |w|² below this many ulp of a² counts as balance.
 inline constexpr double kBalanceUlps = 8.0;
+/// Gradients of margins that depend on each other to this part span what they seem to.
+inline constexpr double kSpanTol = 1e-10;
+/// What of the pull of samples is left beside others that hold them, below this part of it, is rounding.
+inline constexpr double kHeldPull = 1e-8;
+/// Errors below this many ulp of what they are differences of are rounding: their samples are fitted.
+inline constexpr double kFittedErrorUlps = 64.0;
 /// A neuron with more events than this inside one step ends the step.
 inline constexpr int kMaxEventsPerTrack = 64;
 /// What of a neuron rests outside a span in no more than so many ulp of it is nothing: the rounding of coordinates in

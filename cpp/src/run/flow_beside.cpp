@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "base/tolerances.hpp"
 #include "problem/loss.hpp"
 #include "run/flow.hpp"
 
@@ -38,10 +39,6 @@ constexpr double kTolerance = 1e-9;
 constexpr double kAcceptedRounding = 1e-6;
 /// A sample whose weight has come down to so many times the share of all tails has become one of them.
 constexpr double kFree = 5.0;
-/// What of their pull is left beside the others below this part of it is rounding: they are held.
-constexpr double kHeldPart = 1e-8;
-/// Gradients of margins that depend on each other to this part span what they seem to.
-constexpr double kSpanTol = 1e-10;
 /// Roles change at most so many times a sample.
 constexpr Index kMostChanges = 2;
 /// On which side of a sample at rest a neuron stays is known while the tolerance moves values by less than this.
@@ -220,7 +217,7 @@ bool Flow::are_tails_held() {
     }
     const double whole = pull.norm();
     take_away_held(rests, pull);
-    return pull.norm() <= kHeldPart * whole;
+    return pull.norm() <= kHeldPull * whole;
 }
 
 /// The share grows with the terms of the margins, whose rounding it has to exceed: it moves the margins at rest by no

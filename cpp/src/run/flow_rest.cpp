@@ -17,8 +17,6 @@ namespace {
 constexpr double kAtRestPart = 0.1;
 /// The same for a loss of errors, where the way to the end costs a few late steps: the errors that remain are rounding.
 constexpr double kFittedPart = 1e-3;
-/// Errors below this many ulp of the targets are rounding: the samples are fitted.
-constexpr double kFittedUlps = 64.0;
 /// A flow can be at rest only if its neurons are this much slower than the samples could drive them.
 constexpr double kSlowRate = 1e-3;
 /// A few tens of roundings of a sum of gradients: a rate below this is nothing else.
@@ -183,7 +181,7 @@ bool Flow::only_rattles() {
 bool Flow::is_fitted() const {
     if (!stepper_->waveform().is_linear() || stepper_->waveform().decays()) return false;
     const double most = data_.targets().cwiseAbs().maxCoeff();
-    const double rounding = kFittedUlps * std::numeric_limits<double>::epsilon() * most;
+    const double rounding = kFittedErrorUlps * std::numeric_limits<double>::epsilon() * most;
     const Vector& errors = stepper_->expansion().margins();
     for (Index i = 0; i < data_.n(); ++i)
         if (stepper_->waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;

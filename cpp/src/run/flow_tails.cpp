@@ -12,12 +12,6 @@ namespace reluflow {
 
 namespace {
 
-/// What of the pull of such samples is left beside the others below this part of it is rounding: they are held.
-constexpr double kHeldPart = 1e-8;
-/// Errors below this many ulp of what they are differences of are rounding.
-constexpr double kFittedUlps = 64.0;
-/// Gradients of margins that depend on each other to this part span what they seem to.
-constexpr double kSpanTol = 1e-10;
 /// By so much, relative to itself, a neuron may move unseen in the time that is left: so many tolerances, or so much.
 constexpr double kMissedPart = 10.0;
 constexpr double kLeastMissed = 1e-9;
@@ -56,7 +50,7 @@ bool Flow::is_fitted(Index sample) const {
     if (!stepper_->waveform().is_linear()) return false;
     const double terms = std::abs(data_.targets()[sample]) + stepper_->square() * data_.X().row(sample).norm();
     return std::abs(stepper_->expansion().margins()[sample]) <=
-           kFittedUlps * std::numeric_limits<double>::epsilon() * terms;
+           kFittedErrorUlps * std::numeric_limits<double>::epsilon() * terms;
 }
 
 /// The heaviest of the samples whose pull is below a rate that is known, or its rounding, if these would move a neuron
@@ -98,7 +92,7 @@ Index Flow::moves_unseen(double rate) {
     for (Index j = 0; j < state_.neurons(); ++j) {
         const double part = pull.segment(j * (state_.parameters.rank() + 1), state_.parameters.rank() + 1).norm();
         const double norm = std::hypot(state_.parameters.w.col(j).norm(), state_.parameters.a[j]);
-        if (part > kHeldPart * whole) relative = std::max(relative, part / norm);
+        if (part > kHeldPull * whole) relative = std::max(relative, part / norm);
     }
     return heaviest + log_left + std::log(relative) > missed ? first : -1;
 }
