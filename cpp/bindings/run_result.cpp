@@ -66,6 +66,7 @@ py::dict stats_out(const RunResult& result) {
     stats["log_gradient_norm"] = result.log_gradient_norm;
     stats["remaining_turn"] = result.remaining_turn;
     if (result.rest_log_t < std::numeric_limits<double>::infinity()) stats["rest_log_t"] = result.rest_log_t;
+    if (result.rests_are_free) stats["rests_are_free"] = true;
     stats["checkpoint_stride"] = result.checkpoint_stride;
     stats["seconds"] = result.seconds;
     stats["threads"] = result.threads;

@@ -127,13 +127,14 @@ void Flow::close() {
 
 bool Flow::advance() {
     if (is_beyond_digits()) {
-        if (!std::isinf(stall_log_t_)) {
+        if (is_beside_rest()) {
             finish_hidden_tails();
             return false;
         }
         shrink();
     }
     if (stepper_->is_at_rest() && !rest_or_stall(0.0)) return false;
+    if (!follow_rests()) return false;
     if (!keeps_roles() && !change_roles()) {
         are_tails_held() ? rest() : finish_roles();
         return false;

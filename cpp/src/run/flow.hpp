@@ -1,6 +1,7 @@
 /// The run of a network of two layers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -43,6 +44,8 @@ class Flow final : public Run {
     double remaining_turn() const noexcept { return direction_trend_.remaining(); }
     /// log t from which on nothing moved; +inf if there is none.
     double rest_log_t() const noexcept { return rest_log_t_; }
+    /// Samples at rest, whose roles were given, have come free.
+    bool are_rests_released() const noexcept { return !plan_.past_stall && !std::isinf(free_log_t_); }
     /// The threads of the run, also for work on its results.
     Pool& pool() noexcept { return pool_; }
     /// Threads that share the loops of a step.
@@ -74,7 +77,17 @@ class Flow final : public Run {
     void finish_risen(double rise);
     bool watch_trend();
     bool keeps_roles();
+    bool is_beside_rest() const noexcept;
     bool can_go_beside_rest() const;
+    struct RestMotion {
+        double seen = 0.0;
+        double by_tails = 0.0;
+    };
+    RestMotion motion_at_rest(const Resting& roles);
+    void watch_rests();
+    bool are_rests_free();
+    bool rests_again();
+    bool follow_rests();
     bool go_beside_rest();
     bool change_roles();
     bool are_tails_held();
@@ -165,6 +178,9 @@ class Flow final : public Run {
     double grown_to_ = -std::numeric_limits<double>::infinity();
     int steps_since_ = 0;
     double stall_log_t_ = std::numeric_limits<double>::infinity();  // from here on beside samples at rest
+    double free_log_t_ = std::numeric_limits<double>::infinity();   // where these came free last
+    Vector watched_;                                                // margins when samples at rest were last looked at
+    double watched_for_ = 0.0;                                      // rescaled time since then
     Index role_changes_ = 0;
     double rest_log_t_ = std::numeric_limits<double>::infinity();
     DirectionTrend direction_trend_;

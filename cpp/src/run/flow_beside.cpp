@@ -43,8 +43,20 @@ constexpr double kFree = 5.0;
 constexpr Index kMostChanges = 2;
 /// On which side of a sample at rest a neuron stays is known while the tolerance moves values by less than this.
 constexpr double kKnownValue = 1e-3;
+/// Samples at rest are free once their margins move so many times as fast as the tails could move them. Such a pull has
+/// to be this part of that before samples count as at rest again.
+constexpr double kFreeMotion = 10.0;
+constexpr double kStillMotion = 0.1;
+/// Motions of a margin are seen from so many tolerances of its terms on: what a step is off by is taken back at once.
+constexpr double kSeenPart = 10.0;
+/// Nor do samples keep roles once what the tails weigh is so many times their share.
+constexpr double kMostTails = 2.0;
 
 }  // namespace
+
+bool Flow::is_beside_rest() const noexcept {
+    return plan_.past_stall && !plan_.objective.resting.is_empty();
+}
 
 /// Only where an end of the run is beyond the stall. Of errors all samples rest or none, and decay takes the place of
 /// what grows; the estimate of the direction relies on the law of the flow in t.
@@ -80,8 +92,8 @@ Resting Flow::roles_by_gap(double& true_share) const {
         if (std::isfinite(log_weight)) sorted.push_back(log_weight);
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     if (sorted.empty()) return {};
-    // Early no weight is above that: then what is rounding of the largest counts as apart.
-    const bool is_early = sorted.front() + log_t < kFallen + kApart;
+    // Early, before any stall, no weight is above that: then what is rounding of the largest counts as apart.
+    const bool is_early = std::isinf(stall_log_t_) && sorted.front() + log_t < kFallen + kApart;
     const double fallen = is_early ? sorted.front() + std::log(kUnseen) : kFallen - log_t;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t k = 1; k < sorted.size(); ++k)
@@ -138,13 +150,103 @@ bool Flow::change_roles() {
     return true;
 }
 
+void Flow::watch_rests() {
+    watched_ = stepper_->expansion().margins();
+    watched_for_ = 0.0;
+}
+
+/// How samples with these roles have moved since the watch began: how far θ went, at least, where their margins did,
+/// and how far the tails could take it at most.
+Flow::RestMotion Flow::motion_at_rest(const Resting& roles) {
+    const Waveform& waveform = stepper_->waveform();
+    const double terms = waveform.largest_norm() * stepper_->square();
+    const double seen = kSeenPart * plan_.settings.rtol * terms;
+    const Vector moved = (stepper_->expansion().margins() - watched_).cwiseAbs();
+    const auto moves = [&](Index i) { return waveform.is_live(i) && roles.rests(i) && moved[i] > seen; };
+    RestMotion motion;
+    bool is_any = false;
+    for (Index i = 0; i < data_.n(); ++i) is_any = is_any || moves(i);
+    if (!is_any) return motion;
+    stepper_->settle();
+    const Index size = state_.neurons() * (state_.parameters.rank() + 1);
+    Vector pull = Vector::Zero(size), gradient(size);
+    double tails = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const bool is_tail = waveform.is_live(i) && !roles.rests(i);
+        if (!is_tail && !moves(i)) continue;
+        margin_gradient(i, gradient);
+        if (is_tail) {
+            const double weight = std::abs(waveform.signed_weights(0)[i]);
+            tails += weight;
+            pull += weight * gradient;
+        } else if (const double norm = gradient.norm(); norm > 0.0) {
+            motion.seen = std::max(motion.seen, moved[i] / norm);
+        }
+    }
+    if (tails > 0.0) motion.by_tails = roles.share * pull.norm() / tails * watched_for_;
+    return motion;
+}
+
+/// Samples at rest are held by each other, so that the tails alone move anything, and time is theirs. A neuron that has
+/// crossed a boundary may set them free: then they move at their own pace, to where they rest again or for good, and
+/// hardly any time passes meanwhile. That is the flow itself, in which the tails weigh nothing. The same holds once
+/// the tails weigh more than their share, or no sample rests.
+bool Flow::are_rests_free() {
+    const Resting& roles = plan_.objective.resting;
+    const double scale = roles.scales.maxCoeff();
+    const bool outweigh = scale == 0.0 || stepper_->waveform().log_mass() + std::log(scale) > std::log(kMostTails);
+    if (is_beside_rest() && outweigh) return true;
+    const RestMotion motion = motion_at_rest(roles);
+    if (motion.seen > kFreeMotion * motion.by_tails) return true;
+    if (motion.seen > 0.0) watch_rests();
+    return false;
+}
+
+/// Behind a part of the run beside samples at rest: true where samples have come to rest again, and have new roles.
+/// Then the tails weigh less than the share that they will have, and that moves θ farther than it still moves.
+bool Flow::rests_again() {
+    double true_share = 0.0;
+    const Resting roles = roles_by_gap(true_share);
+    const bool can_rest = !roles.is_empty() && true_share < roles.share;
+    const double seen = kSeenPart * plan_.settings.rtol;
+    if (can_rest && kStillMotion * roles.share * stepper_->waveform().largest_norm() * watched_for_ < seen)
+        return false;
+    const RestMotion motion = can_rest ? motion_at_rest(roles) : RestMotion{};
+    watch_rests();
+    return can_rest && motion.seen <= kStillMotion * motion.by_tails && go_beside_rest();
+}
+
+/// Gives samples roles, or takes them, as they come to rest or free. False where that ends a leg, whose roles are
+/// given from outside.
+bool Flow::follow_rests() {
+    if (plan_.objective.resting.is_empty() && std::isinf(stall_log_t_)) return true;
+    if (watched_.size() == 0) watch_rests();
+    watched_for_ += taken_;
+    if (plan_.objective.resting.is_empty()) {
+        if (can_go_beside_rest() && !stepper_->is_separated()) rests_again();
+        return true;
+    }
+    if (!are_rests_free()) return true;
+    free_log_t_ = state_.clock.log_t();
+    if (!is_beside_rest()) {
+        finish_roles();
+        return false;
+    }
+    stepper_->settle();
+    state_.offsets.setZero();
+    take_roles({}, 0.0);
+    return true;
+}
+
 /// Goes on from the present state with these roles.
 void Flow::take_roles(Resting roles, double part) {
     ++role_changes_;
     plan_.objective.resting = std::move(roles);
     Settings settings = plan_.settings;
-    settings.rtol = kTolerance;
-    settings.rounding = std::max(settings.rounding, kAcceptedRounding);
+    if (!plan_.objective.resting.is_empty()) {
+        settings.rtol = kTolerance;
+        settings.rounding = std::max(settings.rounding, kAcceptedRounding);
+    }
     const StepCounts counts = stepper_->counts();
     stepper_.emplace(data_, plan_.objective, settings, state_, pool_);
     stepper_->count_from(counts);
@@ -156,6 +258,7 @@ void Flow::take_roles(Resting roles, double part) {
     grown_to_ = -std::numeric_limits<double>::infinity();
     last_from_ = taken_ = 0.0;
     steps_since_ = last_steps_ = still_ = 0;
+    watch_rests();
 }
 
 /// Gives the margins at rest offsets by which they stay where they are: a share of the tails that is larger by this
@@ -200,7 +303,7 @@ void Flow::hold_margins(double part) {
 /// True where the others have come to rest as well: what they pull is within the span of the gradients of the margins
 /// at rest, and these hold it.
 bool Flow::are_tails_held() {
-    if (std::isinf(stall_log_t_)) return false;
+    if (!is_beside_rest()) return false;
     stepper_->settle();
     const Waveform& waveform = stepper_->waveform();
     const Index size = state_.neurons() * (state_.parameters.rank() + 1);
@@ -223,7 +326,7 @@ bool Flow::are_tails_held() {
 /// The share grows with the terms of the margins, whose rounding it has to exceed: it moves the margins at rest by no
 /// larger part of these.
 void Flow::follow_share() {
-    if (std::isinf(stall_log_t_)) return;
+    if (!is_beside_rest()) return;
     double smallest = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < data_.n(); ++i)
         if (stepper_->waveform().is_live(i) && plan_.objective.resting.rests(i))
@@ -241,7 +344,7 @@ void Flow::follow_share() {
 
 /// True where the rounding of the margins at rest moves their weights by a part of the share that counts.
 bool Flow::hides_tails() const noexcept {
-    if (std::isinf(stall_log_t_)) return false;
+    if (!is_beside_rest()) return false;
     const double terms = stepper_->square() * stepper_->waveform().largest_norm();
     return kFewestUlps * std::numeric_limits<double>::epsilon() * terms > stepper_->waveform().share();
 }
@@ -249,7 +352,7 @@ bool Flow::hides_tails() const noexcept {
 /// True, with the status set, if a neuron has met the boundary of a sample at rest where what holds it on its side, the
 /// value at rest, is below the digits of the step.
 bool Flow::crosses_unknown() {
-    if (std::isinf(stall_log_t_)) return false;
+    if (!is_beside_rest()) return false;
     const double unknown = kTolerance * stepper_->square() * stepper_->waveform().largest_norm();
     if (unknown < kKnownValue) return false;
     for (const auto& event : stepper_->events())

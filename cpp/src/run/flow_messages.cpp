@@ -207,9 +207,11 @@ void Flow::finish_unsure_side(Index sample) {
 /// What a run beside samples at rest says of its end; empty for others.
 std::string Flow::beside_message() const {
     if (std::isinf(stall_log_t_)) return {};
+    const std::string from = std::string(status_sentence(pending_)) + "; from log t = " + number(stall_log_t_);
+    if (!is_beside_rest()) return from + " to " + number(free_log_t_) + " beside samples at rest, which then came free";
     const Index rests = (plan_.objective.resting.scales.array() > 0.0).count();
-    return std::string(status_sentence(pending_)) + "; from log t = " + number(stall_log_t_) + " on beside " +
-           std::to_string(rests) + (rests == 1 ? " sample" : " samples") + " at rest, where the loss stalls";
+    return from + " on beside " + std::to_string(rests) + (rests == 1 ? " sample" : " samples") +
+           " at rest, where the loss stalls";
 }
 
 std::string Flow::beyond_range_message() const {

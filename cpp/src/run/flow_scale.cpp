@@ -65,7 +65,7 @@ constexpr int kClockHalvings = 100;
 
 /// The smallest margin at which the state is scaled down, and the one that it has then.
 double Flow::most_held() const noexcept {
-    if (plan_.objective.resting.is_empty() || !std::isinf(stall_log_t_)) {
+    if (plan_.objective.resting.is_empty() || plan_.past_stall) {
         const double most = lacks_digits() ? kMostOfFew : kMostHeld;
         return std::clamp(kMostRounding / rounding_part(), kLeastMost, most);
     }
@@ -137,6 +137,7 @@ void Flow::shrink() {
     stepper_->rescaled();
     stepper_->begin();
     if (weights_.size() > 0) restore_weights();
+    watch_rests();
     log_loss_ = stepper_->waveform().log_loss() + log_factor_;
 }
 

@@ -57,6 +57,7 @@ RunResult collect(Flow& flow, const Dataset& data) {
     result.offsets = flow.state().offsets;
     result.weights = flow.fine_weights();
     result.pace = flow.pace();
+    result.rests_are_free = flow.are_rests_released();
     result.counts = flow.counts();
     result.log_gradient_norm = flow.log_gradient_norm();
     result.rest_log_t = flow.rest_log_t();

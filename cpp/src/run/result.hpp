@@ -60,10 +60,11 @@ struct RunResult {
     Vector a;
     Status status = Status::running;
     std::string message;
-    int exponent = 0;  ///< see RunPlan
-    Vector offsets;    ///< see RunPlan
-    Vector weights;    ///< see RunPlan
-    Pace pace;         ///< see RunPlan
+    int exponent = 0;             ///< see RunPlan
+    Vector offsets;               ///< see RunPlan
+    Vector weights;               ///< see RunPlan
+    Pace pace;                    ///< see RunPlan
+    bool rests_are_free = false;  ///< samples that the plan let rest move by themselves
     StepCounts counts;
     double log_gradient_norm = 0.0;
     double rest_log_t = 0.0;

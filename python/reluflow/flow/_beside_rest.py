@@ -71,6 +71,7 @@ class BesideRest:
         self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
         self._steps = self._events = self._changes = 0
         self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
+        self._is_flow = False  # then no sample has a role
         self._is_by_pattern = False  # then margins at rest are shifted, and no gap tells from them who rests
         self._scales = np.zeros(whole.data.n)
         # Of neurons on the boundary of a sample at rest, the side on which its value kept them.
@@ -102,6 +103,7 @@ class BesideRest:
         true_share = math.exp(log_scale + float(np.logaddexp.reduce(log_p[~rests])))
         self._most_share = _OF_SMALLEST * smallest
         self._share = max(true_share, min(_SHARE, self._most_share))
+        self._is_flow = False
         self._scales = np.where(rests, math.exp(log_scale), 0.0)
 
     def _state(self) -> State:
@@ -135,7 +137,7 @@ class BesideRest:
         self._scales = np.divide(lam, at_zero, out=np.zeros(leg.data.n), where=rests)
         self._most_share = _OF_SMALLEST * float(lam[rests].min())
         self._share = min(_SHARE, self._most_share)
-        self._is_by_pattern = True
+        self._is_flow, self._is_by_pattern = False, True
         self._go_on_with(offsets)
         return True
 
@@ -165,8 +167,9 @@ class BesideRest:
         rtol = max(leg.settings.rtol, _RTOL)
         if self.log_norm >= _FAR:
             self._share = max(self._share, min(_FAR_SHARE, self._most_share))
-        roles = {"rest_scales": self._scales, "tail_share": self._share, "rtol": rtol}
-        held = {**leg._raw["held"], "is_beyond": True, **roles}
+        held = {**leg._raw["held"], "is_beyond": True, "rtol": rtol}
+        if not self._is_flow:
+            held |= {"rest_scales": self._scales, "tail_share": self._share}
         return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
 
     def in_leg(self, mark: dict[str, float]) -> dict[str, float]:
@@ -219,12 +222,17 @@ class BesideRest:
     def change_roles(self) -> bool:
         """Make tails of samples at rest that move, or let others rest that have come to it; False if none changes.
 
-        The latter as long as margins are the true ones.
+        The latter as long as margins are the true ones, and so is the flow itself, once samples at rest came free.
         """
         self._changes += 1
         if self._changes > _MOST_CHANGES * self._leg.data.n:
             return False
         held = self._leg._raw["held"]
+        if "rests_are_free" in self._leg.stats:
+            self._is_flow = not held["exponent"]
+            self._scales, self._is_by_pattern = np.zeros_like(self._scales), False
+            self._go_on_with(np.zeros_like(held["offsets"]))
+            return self._is_flow
         moves = (self._scales > 0) & (self._weights() < _FREE * self._share)
         if moves.any():
             self._scales = np.where(moves, 0.0, self._scales)
