@@ -76,3 +76,47 @@ def test_units_that_are_nearly_equal_are_two(apart: float) -> None:
     net = rf.Network(net.W * (1.0 + apart * np.arange(4)[:, None]), net.a, leak=0.5)
     sol = rf.integrate(data, net, until=2.0, loss="squared")
     assert len({row.tobytes() for row in sol.final.W}) == 4
+
+
+def at_its_turn() -> tuple[np.ndarray, np.ndarray, rf.Network]:
+    """One neuron that slides on sample 0 until its output weight passes zero, and leaves it there."""
+    return np.array([[1.0, 0.0], [1.0, -1.0], [0.0, 1.0]]), np.array([1.0, -1.0, 1.0]), rf.Network([[0.0, 1.0]], [-0.5])
+
+
+@pytest.mark.parametrize(
+    "factors", [[1.0] * 8, [1.0] * 30, [2.0**k for k in range(-4, 5)], list(np.linspace(0.3, 1, 12))]
+)
+@pytest.mark.parametrize("leak", [0.0, 0.25])
+def test_many_neurons_turn_at_once_as_one_does(factors: list[float], leak: float) -> None:
+    """Multiples of a neuron are one of the size that their squares add up to. All 3^k sides of more than seven of them
+    were too many to try, and the run was undecided."""
+    X, y, one = at_its_turn()
+    sizes = np.array(factors)
+    whole = np.linalg.norm(sizes)
+    many = rf.Network(sizes[:, None] * one.W, sizes * one.a[0], leak=leak)
+    sol = rf.integrate((X, y), many, until=10.0, loss="squared", rates=(1.0, 1.0))
+    alone = rf.Network(whole * one.W, whole * one.a, leak=leak)
+    reference = rf.integrate((X, y), alone, until=10.0, loss="squared")
+    assert sol.status == "reached_time", sol.message
+    kinds = [kind for kind in reference.events.kind if kind != "branch"]
+    for k in range(len(sizes)) if leak == 0.0 else ():
+        assert list(sol.events.kind[sol.events.neuron == k]) == kinds
+    np.testing.assert_allclose(
+        sol.final.W / sizes[:, None], np.repeat(reference.final.W, len(sizes), 0) / whole, atol=1e-7
+    )
+    np.testing.assert_allclose(sol.final.a / sizes, np.repeat(reference.final.a, len(sizes)) / whole, atol=1e-7)
+
+
+def test_two_groups_of_equal_neurons_turn_at_once() -> None:
+    X, y, one = at_its_turn()
+    both = np.block([[X, np.zeros_like(X)], [np.zeros_like(X), X]])
+    beside = [-1.0, -0.5]  # inactive on the samples of the others
+    W = np.repeat([[*one.W[0], *beside], [*beside, *one.W[0]]], 6, axis=0)
+    net = rf.Network(W, np.full(12, one.a[0]))
+    sol = rf.integrate((both, np.tile(y, 2)), net, until=10.0, loss="squared", rates=(1.0, 1.0))
+    assert sol.status == "reached_time", sol.message
+    few = rf.Network(np.repeat(one.W, 6, axis=0), np.full(6, one.a[0]))
+    reference = rf.integrate((X, y), few, until=10.0, loss="squared")
+    np.testing.assert_allclose(sol.final.W[:6, :2], reference.final.W, atol=1e-7)
+    np.testing.assert_allclose(sol.final.W[6:, 2:], reference.final.W, atol=1e-7)
+    np.testing.assert_allclose(sol.final.a, np.tile(reference.final.a, 2), atol=1e-7)

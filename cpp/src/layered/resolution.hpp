@@ -138,6 +138,10 @@ class Resolution {
     bool stands_apart();
     void add_mates();
     std::vector<std::vector<int>> all_sides() const;
+    std::vector<std::vector<int>> sides_of(const std::vector<std::vector<std::vector<std::size_t>>>& classes) const;
+    std::vector<std::vector<std::size_t>> contact_groups() const;
+    std::vector<std::size_t> matched(const std::vector<std::size_t>& group,
+                                     const std::vector<std::size_t>& other) const;
     void make_filter(Jet& jet);
     bool may_go() const;
     std::vector<std::vector<int>> group_sides(const std::vector<std::size_t>& group) const;

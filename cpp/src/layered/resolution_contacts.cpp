@@ -167,57 +167,6 @@ bool Resolution::stands_apart() {
     return any;
 }
 
-// The sides that contacts can have: all signs, but for boundaries of one linear function those of its values. Empty if
-// there are too many.
-std::vector<std::vector<int>> Resolution::all_sides() const {
-    constexpr std::size_t kMost = 2187;
-    std::vector<std::vector<int>> all{std::vector<int>(contacts_.size(), 0)};
-    std::vector<char> done(contacts_.size(), 0);
-    for (std::size_t c = 0; c < contacts_.size(); ++c) {
-        if (done[c] != 0) continue;
-        std::vector<std::size_t> group{c};
-        const Place& p = contacts_[c].boundary.members.front();
-        const std::uint64_t form = before_->has_fixed_form(p) ? before_->form_of(p) : 0;
-        for (std::size_t d = c + 1; form != 0 && d < contacts_.size(); ++d)
-            if (before_->form_of(contacts_[d].boundary.members.front()) == form) group.push_back(d);
-        std::vector<std::vector<int>> own{{-1}, {1}, {0}};
-        if (group.size() > 1) own = group_sides(group);
-        if (own.empty() || all.size() * own.size() > kMost) return {};
-        std::vector<std::vector<int>> longer;
-        for (const std::vector<int>& part : own)
-            for (std::vector<int> sides : all) {
-                for (std::size_t k = 0; k < group.size(); ++k) sides[group[k]] = part[k];
-                longer.push_back(std::move(sides));
-            }
-        all = std::move(longer);
-        for (const std::size_t d : group) done[d] = 1;
-    }
-    return all;
-}
-
-// The signs of one linear function at several contacts while it stays zero where it slides and is no contact.
-std::vector<std::vector<int>> Resolution::group_sides(const std::vector<std::size_t>& group) const {
-    const Boundary& first = contacts_[group.front()].boundary;
-    const std::uint64_t form = before_->form_of(first.members.front());
-    SpannedRows kept;
-    for (const Boundary& boundary : before_->sliding()) {
-        const auto same = [&](const Contact& contact) { return contact.boundary.is_same(boundary); };
-        if (before_->form_of(boundary.members.front()) == form && std::ranges::none_of(contacts_, same))
-            kept.add(normal_of(*before_, boundary));
-    }
-    Eigen::MatrixXd normals(normal_of(*before_, first).size(), static_cast<Index>(group.size()));
-    for (std::size_t k = 0; k < group.size(); ++k) {
-        Vector normal = normal_of(*before_, contacts_[group[k]].boundary);
-        for (const Vector& e : kept.basis()) normal -= normal.dot(e) * e;
-        normals.col(static_cast<Index>(k)) = normal;
-    }
-    SpannedRows span;
-    for (Index k = 0; k < normals.cols(); ++k) span.add(normals.col(k));
-    Eigen::MatrixXd coordinates(span.rank(), normals.cols());
-    for (Index e = 0; e < span.rank(); ++e) coordinates.row(e) = span.basis()[e].transpose() * normals;
-    return sign_vectors(coordinates);
-}
-
 // What has parted from the others of its boundary may go its own way: it becomes a contact of its own.
 bool Resolution::add_parted() {
     bool added = false;

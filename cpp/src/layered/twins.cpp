@@ -12,6 +12,9 @@ namespace {
 /// all but depend on each other.
 constexpr double kParted = 1e-9;
 
+/// Numbers of each place: whether it has a parameter, what is fixed, the value and the decay of the parameter.
+constexpr std::size_t kNumbers = 4;
+
 /// What a unit has in each place where its node may have parameters: the values, their decays, and which they are.
 struct Wiring {
     std::vector<double> values;
@@ -49,6 +52,26 @@ bool act_alike(const Activity& activity, int v, Index one, Index other) {
 }
 
 }  // namespace
+
+bool are_multiples(const Graph& graph, int node, Index one, Index other, const Vector& theta) {
+    const Wiring first = wiring_of(graph, node, one, theta, {});
+    const Wiring second = wiring_of(graph, node, other, theta, {});
+    if (!first.is_own || !second.is_own || first.values.size() != second.values.size()) return false;
+    std::size_t largest = 0;
+    for (std::size_t k = 0; k < first.parameters.size(); ++k)
+        if (std::abs(theta[first.parameters[k]]) > std::abs(theta[first.parameters[largest]])) largest = k;
+    if (first.parameters.empty() || theta[first.parameters[largest]] == 0.0) return false;
+    if (first.parameters.size() != second.parameters.size()) return false;
+    const double factor = theta[second.parameters[largest]] / theta[first.parameters[largest]];
+    if (!(factor > 0.0)) return false;
+    const double most = kParted * std::abs(theta[second.parameters[largest]]);
+    for (std::size_t k = 0; k < first.values.size(); k += kNumbers) {
+        const bool is_free = first.values[k] != 0.0;
+        if (first.values[k] != second.values[k] || first.values[k + 1] * factor != second.values[k + 1]) return false;
+        if (is_free && !(std::abs(factor * first.values[k + 2] - second.values[k + 2]) <= most)) return false;
+    }
+    return true;
+}
 
 Twins::Twins(const Graph& graph, const Vector& theta, const Vector& decay) {
     for (int v = 1; v + 1 < graph.count(); ++v) {

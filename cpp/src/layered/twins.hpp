@@ -12,6 +12,10 @@
 
 namespace reluflow::layered {
 
+/// True if one of two units of a node is the other times a positive factor, in all that it reads and that reads it: the
+/// flow keeps it so. Of units that share parameters it is not asked.
+bool are_multiples(const Graph& graph, int node, Index one, Index other, const Vector& theta);
+
 class Twins {
   public:
     /// Those at θ. Decays are empty or one a parameter.
