@@ -202,7 +202,8 @@ double HitFinder::rate_of(int piece, const Hit& hit) const {
 }
 
 Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
-    if (hit.kind == HitKind::output_sign) return beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides));
+    if (hit.kind == HitKind::output_sign)
+        return beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides, hit.u));
     if (hit.kind != HitKind::boundary || hit.rests) return {};
     return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));
 }
@@ -340,10 +341,9 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
     return true;
 }
 
-/// What the rate of an output weight is known to: rounding of the pulls that add up to it.
-double HitFinder::output_rate_noise(int piece, std::span<const std::int8_t> sides) const {
-    const double acting = motion_.acting_weight(sides, motion_.piece(piece).begin);
-    return kCornerUlps * kEps * acting * motion_.size(piece) * motion_.step();
+/// What the rate of an output weight is known to until u: rounding of the pulls that add up to it.
+double HitFinder::output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const {
+    return kCornerUlps * kEps * motion_.acting_rate(piece, sides, u) * motion_.step();
 }
 
 /// Where its samples balance at a = 0 (both labels at one place) the output weight falls for ever, below what rounding
@@ -361,7 +361,7 @@ Hit HitFinder::output_sign_change(int piece, double end, std::span<const std::in
     if (c[0] <= zero_tol(motion_.size(piece)) && c[1] > 0.0) c[0] = 0.0;
     double root = first_descent(c, order, end - begin);
     if (root > end - begin) return {};
-    const double noise = output_rate_noise(piece, sides);
+    const double noise = output_rate_noise(piece, sides, end);
     if (std::abs(evaluate_derivative(c, order, root)) <= noise) {
         root = known_fall(c, order, noise * (end - begin), end - begin).seen;
         if (root > end - begin) return {};

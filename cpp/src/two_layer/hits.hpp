@@ -104,7 +104,7 @@ class HitFinder {
     };
     PullNoise pull_noise(int count, std::span<const std::int8_t> sides, double u) const;
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
-    double output_rate_noise(int piece, std::span<const std::int8_t> sides) const;
+    double output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;

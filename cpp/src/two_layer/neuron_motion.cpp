@@ -295,12 +295,31 @@ void NeuronMotion::contribution_at(int boundary, double u, double& below, double
 double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u) const {
     waveform_.signed_weights_at(u, weights_);
     double sum = 0.0;
-    for (Index i = 0; i < data_.n(); ++i) {
-        const std::int8_t sign = sample_sign(data_, i, sides[data_.boundary_of(i)]);
-        const bool acts = sign == 0 ? waveform_.is_live(i) : (leak_ > 0.0 || sign > 0);
-        sum += acts ? std::max(std::abs(weights_[i]), waveform_.least_known(i)) * std::abs(data_.coefficient(i)) : 0.0;
-    }
+    for (Index i = 0; i < data_.n(); ++i) sum += acting_part(i, sides);
     return patience_ * sum;
+}
+
+/// The part of one sample, at the weights in weights_.
+double NeuronMotion::acting_part(Index sample, std::span<const std::int8_t> sides) const {
+    const std::int8_t sign = sample_sign(data_, sample, sides[data_.boundary_of(sample)]);
+    const bool acts = sign == 0 ? waveform_.is_live(sample) : (leak_ > 0.0 || sign > 0);
+    const double weight = std::max(std::abs(weights_[sample]), waveform_.least_known(sample));
+    return acts ? weight * std::abs(data_.coefficient(sample)) : 0.0;
+}
+
+double NeuronMotion::acting_rate(int piece, std::span<const std::int8_t> sides, double u) const {
+    const double begin = pieces_[piece].begin;
+    waveform_.signed_weights_at(begin, weights_);
+    unit_ = ConstMap(w(piece, order_), rank_).cwiseAbs();
+    for (int k = order_ - 1; k >= 0; --k) unit_ = (u - begin) * unit_ + ConstMap(w(piece, k), rank_).cwiseAbs();
+    double whole = 0.0;
+    double sum = 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const double part = acting_part(i, sides);
+        whole += part;
+        sum += part * data_.normals().row(data_.boundary_of(i)).cwiseAbs().dot(unit_.transpose());
+    }
+    return patience_ * std::min(sum, whole * size(piece));
 }
 
 void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before, std::int8_t after) {

@@ -104,6 +104,10 @@ class NeuronMotion {
     /// Σ p_i |x_i| at u over what acts on a neuron with these sides: the scale of the rounding of its gradient. Sliding
     /// samples count, since they may have acted before; samples that drive no neuron do not.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
+    /// Σ p_i |x_i|·|w| over the same, coordinate by coordinate and at most until u: the scale of the rounding of the
+    /// rate of the output weight, and no more than acting_weight() |w|. A sample in coordinates in which w is zero adds
+    /// none, however far its rounding is above the pulls of tiny samples in others.
+    double acting_rate(int piece, std::span<const std::int8_t> sides, double u) const;
     /// Factor on all rounding tolerances, included in acting_weight(): 1, and more while events of a neuron follow each
     /// other at one instant, because what decides them is then noise.
     double patience() const noexcept { return patience_; }
@@ -132,6 +136,7 @@ class NeuronMotion {
     }
     int allocate(int neuron, double begin, bool with_gradient);
     void measure(int piece) noexcept;
+    double acting_part(Index sample, std::span<const std::int8_t> sides) const;
     double* data_of(int piece) noexcept { return store_.data() + pieces_[piece].offset; }
     void expand(int piece, const SlidingSet& held);
 
@@ -148,7 +153,7 @@ class NeuronMotion {
     std::vector<int> first_, last_, touched_;
     int newest_ = -1;  // the piece whose gradient series is in gradient_
     Numbers gradient_, projected_;
-    Vector unit_;
+    mutable Vector unit_;
     double patience_ = 1.0;
     double weight_error_ = 0.0;
     double state_error_ = 0.0;
