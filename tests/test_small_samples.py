@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import reluflow as rf
 
@@ -39,3 +40,43 @@ def test_a_tiny_sample_that_is_fitted_lets_the_run_rest() -> None:
     sol = rf.integrate(([[1e-20, 0.0], [0.0, 1.0]], [0.0, 1.0]), net, until=1e3, loss="squared")
     assert sol.success
     assert sol.stats["steps"] < 2000
+
+
+@pytest.mark.parametrize("small", [1e-15, 1e-20, 1e-30])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_output_weight_passes_zero_beside_a_fitted_sample(small: float, side: float) -> None:
+    """The neuron slides on the boundary of the fitted sample, whose pull is rounding, far above that of the tiny one.
+
+    It has no part in the rate of the output weight, as w is zero there; yet that was said not to be known, and the
+    output weight stuck at zero."""
+    net = rf.Network(np.eye(2), [0.5, 0.5 * side])
+    sol = rf.integrate(([[small, 0.0], [0.0, 1.0]], [-1.0, 0.5 * side]), net, until=1.0 / small, loss="squared")
+    assert sol.status == "reached_time"
+    assert sol.final.a[0] == pytest.approx(0.5 * np.cosh(1.0) - np.sinh(1.0), rel=1e-9)
+    assert sol.final.W[0, 0] == pytest.approx(np.cosh(1.0) - 0.5 * np.sinh(1.0), rel=1e-9)
+
+
+def held_at_a_fitted_sample() -> np.ndarray:
+    """(a, w) of one neuron that the pull -1 along the first axis moves by one unit of time, with a w₁ kept at 1/2."""
+
+    def velocity(_, state):
+        a, first, second = state
+        pull = first * second / (a * a + second * second)  # of the fitted sample: (a w₁)' = 0
+        return [-first + pull * second, -a, pull * a]
+
+    square = (0.25 + np.hypot(0.25, 1.0)) / 2  # a² - w₁² = 1/4 and a w₁ = 1/2, once it is fitted
+    start = [np.sqrt(square), 1.0, 0.5 / np.sqrt(square)]
+    return solve_ivp(velocity, (0.0, 1.0), start, method="DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+
+
+@pytest.mark.parametrize("small", [1e-10, 1e-12, 1e-14])
+def test_a_tiny_sample_turns_a_neuron_that_a_fitted_one_holds(small: float) -> None:
+    """Late steps ended Newton's method at the rounding of outputs, and what that left moved the neuron between nodes:
+    none was longer than 10⁵, and the run had no end."""
+    until = rf.Stop(time=1.0 / small, seconds=5.0)
+    sol = rf.integrate(
+        ([[small, 0.0], [0.0, 1.0]], [-1.0, 0.5]), rf.Network([[1.0, 0.0]], [0.5]), until=until, loss="squared"
+    )
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 500
+    np.testing.assert_allclose([sol.final.a[0], *sol.final.W[0]], held_at_a_fitted_sample(), rtol=1e-8)

@@ -48,6 +48,8 @@ constexpr double kNewtonPart = 0.02;
 /// then. With negative ones weights of order one cancel, and neurons left for what it had not resolved of them.
 constexpr double kStands = 0.7;
 constexpr double kStandsPart = 0.1;
+/// Not after so few iterations: the first ones tell where weights are, and the next ones where they go.
+constexpr int kFewIterations = 3;
 /// The same where the kernel turns, and gradients stand. Their rounding grows with the step.
 constexpr double kStandsTurning = 0.5;
 /// Gradients say little of positive margins once what a step may miss of the neurons moves these by more than this.
@@ -133,6 +135,7 @@ RadauStep::~RadauStep() = default;
 /// What is known of a try before its first iteration.
 void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     keeps_mass_ = expansion.waveform().keeps_mass();
+    decays_ = expansion.waveform().decays();
     const bool is_positive = !keeps_mass_ && expansion.waveform().smallest_margin() > 0.0;
     if (!is_linear_) tolerance_ = expansion.state_error();
     growing_part_ = std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart);
@@ -192,7 +195,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const bool is_near = left <= (is_turning_ ? kStandsTurning : kStandsPart);
         const bool stands = iterations_ > 0 && is_tried && is_near;
         slow = is_slow(change, before);
-        if (left > kNewtonPart && change > rounding_ && !stands) continue;
+        if (left > kNewtonPart && !stands && (change > rounding_ || still_gains(change, before))) continue;
         const double of_others = with_others_ ? follow_others() : 0.0;
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
@@ -213,6 +216,13 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     keep_margins(expansion);
     land_before_join(step, false);
     return false;
+}
+
+/// What changes of errors are known to is less than what errors are, since outputs of the start cancel in them. A step
+/// that is long beside what holds fitted samples feels that: it goes on as long as iterations gain.
+bool RadauStep::still_gains(double change, double before) const noexcept {
+    return is_linear_ && !decays_ && iterations_ + 1 < kMaxIterations && change > 0.0 &&
+           (iterations_ < kFewIterations || change <= kStands * before);
 }
 
 /// Whether the next iteration needs another Jacobian.

@@ -134,6 +134,7 @@ class RadauStep {
     void settle_again();
     double moved_by(const Expansion& expansion, const Vector& real, const Vector& imaginary);
     double turning_error(const Expansion& expansion, double step);
+    bool still_gains(double change, double before) const noexcept;
     bool is_slow(double change, double before) const noexcept;
     double left_after(const Expansion& expansion, double change, double step) const noexcept;
     bool is_resolved(double change) const noexcept;
@@ -147,6 +148,7 @@ class RadauStep {
     Objective objective_;
     bool is_linear_;
     bool keeps_mass_ = false;  // D is that of the start throughout: weights follow their margins, and have no sum
+    bool decays_ = false;
     bool is_growing_ = false;  // all margins are positive, and nothing decays
     bool is_steep_ = false;    // some are far below zero
     double tolerance_;
