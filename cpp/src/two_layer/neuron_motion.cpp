@@ -309,6 +309,7 @@ double NeuronMotion::acting_part(Index sample, std::span<const std::int8_t> side
 
 double NeuronMotion::acting_rate(int piece, std::span<const std::int8_t> sides, double u) const {
     const double begin = pieces_[piece].begin;
+    if (!data_.is_full_rank()) return acting_weight(sides, begin) * size(piece);  // rounding leaves no zeros
     waveform_.signed_weights_at(begin, weights_);
     unit_ = ConstMap(w(piece, order_), rank_).cwiseAbs();
     for (int k = order_ - 1; k >= 0; --k) unit_ = (u - begin) * unit_ + ConstMap(w(piece, k), rank_).cwiseAbs();
