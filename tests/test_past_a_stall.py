@@ -80,6 +80,20 @@ def test_states_on_the_way_and_runs_that_go_on_agree(seed: int) -> None:
         assert states_apart(sol.at(log_t=log_t), rf.Network(saved.W[k], saved.a[k])) <= 3e-8
 
 
+@pytest.mark.parametrize("seed", [2, 7, 8, 9, 92])
+def test_a_run_that_goes_on_stays_where_its_samples_rest(seed: int) -> None:
+    """Steps with all samples, which rounding limits, let neurons leave samples of both labels by 1e-10 and come back:
+    up to ten thousand events, until the loss was seen to stall."""
+    data, net = whole_numbers(seed)
+    whole = rf.integrate(data, net, until=rf.Stop(log_time=100.0))
+    first = rf.integrate(data, net, until=rf.Stop(log_time=50.0))
+    second = rf.integrate(data, first, until=rf.Stop(log_time=100.0, seconds=10.0))
+    assert second.success, second.message
+    assert is_beside(second)
+    assert len(first.events) + len(second.events) == len(whole.events)
+    assert states_apart(whole.final, second.final) <= 1e-8
+
+
 def test_many_runs_go_on_as_one_does() -> None:
     data, net = whole_numbers(1)
     until = rf.Stop(log_time=100.0)

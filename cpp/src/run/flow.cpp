@@ -119,6 +119,7 @@ void Flow::start() {
         check_unresolved();
     if (const Status status = status_after(event_count()); status != Status::running) finish(status);
     if (status_ == Status::running && plan_.at_rest && !fades()) rest_or_stall(0.0);
+    if (status_ == Status::running && begins_beside_rest()) go_beside_rest(true);
 }
 
 void Flow::close() {

@@ -88,7 +88,8 @@ class Flow final : public Run {
     bool are_rests_free();
     bool rests_again();
     bool follow_rests();
-    bool go_beside_rest();
+    bool go_beside_rest(bool begins = false);
+    double balanced_share(const Resting& roles) const;
     bool change_roles();
     bool are_tails_held();
     void take_roles(Resting roles, double part);
@@ -118,6 +119,7 @@ class Flow final : public Run {
     double log_pull(Index sample) const;
     bool is_fitted(Index sample) const;
     Index moves_unseen(double rate);
+    bool begins_beside_rest() const;
     bool rest_or_stall(double rate);
     void rest();
     void wait(std::string message);

@@ -113,8 +113,43 @@ Resting Flow::roles_by_gap(double& true_share) const {
     return roles;
 }
 
-/// Gives the samples roles by their weights; false where these tell none, or those that they have.
-bool Flow::go_beside_rest() {
+/// The share of the tails that the samples at rest hold where they stand: a run that came here beside them has kept
+/// that of its stall, which their weights do not tell any more. With R and T the pulls of both, R + s T is least in the
+/// span of the gradients of the margins at rest.
+double Flow::balanced_share(const Resting& roles) const {
+    const Vector log_p = log_weights_of_all();
+    double heaviest = -std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < data_.n(); ++i)
+        if (!roles.rests(i)) heaviest = std::max(heaviest, log_p[i]);
+    const Index size = state_.neurons() * (state_.parameters.rank() + 1);
+    Vector of_rests = Vector::Zero(size), of_tails = Vector::Zero(size), gradient(size);
+    std::vector<Index> rests;
+    double sum = 0.0;
+    double smallest = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!stepper_->waveform().is_live(i) || !std::isfinite(log_p[i])) continue;
+        margin_gradient(i, gradient);
+        if (roles.rests(i)) {
+            rests.push_back(i);
+            const double weight = roles.scales[i] * std::exp(log_p[i]);
+            smallest = std::min(smallest, weight);
+            of_rests += weight * gradient;
+        } else {
+            sum += std::exp(log_p[i] - heaviest);
+            of_tails += std::exp(log_p[i] - heaviest) * gradient;
+        }
+    }
+    Vector outside = of_tails;
+    take_away_held(rests, outside);
+    const Vector held = of_tails - outside;
+    const double square = held.squaredNorm();
+    if (rests.empty() || square == 0.0) return 0.0;
+    return std::clamp(-of_rests.dot(held) / square * sum, 0.0, kOfSmallest * smallest);
+}
+
+/// Gives the samples roles by their weights; false where these tell none, or those that they have. `begins`: the run
+/// has come to its start beside samples at rest.
+bool Flow::go_beside_rest(bool begins) {
     if (!can_go_beside_rest()) return false;
     stepper_->settle();
     double true_share = 0.0;
@@ -127,6 +162,10 @@ bool Flow::go_beside_rest() {
     stall_log_t_ = std::min(stall_log_t_, state_.clock.log_t());
     for (Index i = 0; i < data_.n(); ++i)
         if (now.rests(i) || roles.rests(i)) state_.offsets[i] = 0.0;
+    if (begins) {
+        true_share = std::max(true_share, balanced_share(roles));
+        roles.share = std::max(true_share, roles.share);
+    }
     const double part = 1.0 - true_share / roles.share;
     take_roles(std::move(roles), part);
     return true;

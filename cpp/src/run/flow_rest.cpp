@@ -226,6 +226,17 @@ bool Flow::is_lost_in_rounding() {
     return (ends && rest_trend_.elapsed() > limit) || last_steps_ > kLastSteps || (is_slow && rest_trend_.crawls());
 }
 
+/// Whether a run has come to its start beside samples at rest: steps that rounding limits would not have come so far,
+/// and from what it is at rest by, such steps would part it again.
+bool Flow::begins_beside_rest() const {
+    const Waveform& waveform = stepper_->waveform();
+    if (waveform.decays() || waveform.is_linear() || stepper_->is_separated()) return false;
+    const double limit = stepper_->rounding_limit();
+    const double before = std::exp(plan_.start.log_t() + waveform.log_mass() + log_factor_);
+    const bool is_slow = stepper_->expansion().fastest() * limit < kMaxRate;
+    return is_slow && before >= kTooOld * limit && kFarBeyond * limit < largest_step();
+}
+
 /// Nothing moves that can be seen, at most at this rate relative to itself. True where the run goes on: beside it, or
 /// of errors, none of which hides another, since those that cancel are fitted.
 bool Flow::rest_or_stall(double rate) {
