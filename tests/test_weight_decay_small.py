@@ -46,3 +46,16 @@ def test_states_of_a_network_that_decays_to_nothing_are_whole_or_zero(options: d
     assert sizes[-1].max() < 1e-289  # e^-655 is 3e-285, and e^-668 is 8e-291
     for t in sol.t[::5]:
         rf.integrate(data, sol(t), until=1.0, loss="squared", weight_decay=1.0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "exponential"])
+@pytest.mark.parametrize("small", [1e-6, 1e-12])
+def test_a_network_that_decay_has_taken_to_zero_rests_at_any_time(small: float, loss: str) -> None:
+    """Its neurons go on to turn, at the pace of the pull of their sample: the run took 25 units of time a step."""
+    net = rf.Network([[1.0]], [0.5])
+    until = rf.Stop(time=1e9, seconds=10.0)
+    sol = rf.integrate(([[small]], [1.0]), net, until=until, loss=loss, weight_decay=0.1)
+    assert sol.status == "reached_time"
+    assert sol.stats["steps"] < 1000
+    assert sol.final.W[0, 0] == sol.final.a[0] == 0.0
+    assert sol(500.0).a[0] == pytest.approx(0.5 * np.exp(-50.0), rel=1e-3)

@@ -114,6 +114,7 @@ class Flow final : public Run {
     double age() const;
     void follow_direction();
     bool fades() const;
+    bool is_gone() const;
     void margin_gradient(Index sample, VectorRef gradient) const;
     void take_away_held(const std::vector<Index>& samples, Vector& pull) const;
     double log_pull(Index sample) const;

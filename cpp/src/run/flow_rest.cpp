@@ -85,7 +85,7 @@ bool Flow::watch_trend() {
         finish_out_of_reach();
         return false;
     }
-    if (is_fitted()) {
+    if (is_fitted() || is_gone()) {
         rest();
         return false;
     }
@@ -121,6 +121,14 @@ bool Flow::watch_trend() {
 bool Flow::fades() const {
     return stepper_->waveform().decays() && !std::isinf(time_stop().log_t()) && stepper_->expansion().vanishes() &&
            is_seen(state_.parameters);
+}
+
+/// True of a network that decay has taken below all results, and that no pull of its samples will ever bring back. How
+/// its neurons still turn, at the pace of these pulls, is then nothing.
+bool Flow::is_gone() const {
+    const Waveform& waveform = stepper_->waveform();
+    return waveform.decays() && waveform.mean_norm() < waveform.decay_rate() && stepper_->expansion().vanishes() &&
+           !is_seen(state_.parameters);
 }
 
 /// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of
