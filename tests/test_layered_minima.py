@@ -144,14 +144,15 @@ def test_where_all_that_a_layer_reads_has_died_a_held_unit_leaves(rtol: float) -
     assert ends["inactive"] == 0.0
 
 
-def test_where_more_ways_meet_than_are_looked_at_the_message_says_so() -> None:
-    """It said that many were possible, also where rounding had kept the search from its end."""
+def test_where_more_ways_meet_than_are_looked_at_one_is_taken() -> None:
+    """The run gave up at its start, though any of them is a solution."""
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     layers = [rf.Dense(width, bias=True) for width in (3, 4, 4, 4, 1)]
     net = rf.DeepNetwork.init(layers, dim=2, scale=1.0, seed=0)
     sol = rf.integrate((X, np.array([-1.0, 1.0, 1.0, -1.0])), net, loss="logistic", until=1.0)
-    assert sol.status == "undecided_event"
-    assert "more ways to go on than are looked at" in sol.message
+    assert sol.status == "reached_time", sol.message
+    assert not sol.branchings[0].lists_all
+    assert "not all ways to go on are listed" in sol.message
 
 
 def test_units_that_do_not_feel_each_other_decide_each_for_itself() -> None:

@@ -40,3 +40,42 @@ def test_there_are_fewer_signs_than_cells() -> None:
     assert [event.kind for event in runs[0].events] == [event.kind for event in runs[1].events]
     assert len(runs[0].branchings) == len(runs[1].branchings) == 1
     assert np.abs(runs[0].final.theta - runs[1].final.theta).max() < 1e-7
+
+
+CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
+SIGNS = np.array(list(product((-1.0, 1.0), repeat=4)))
+
+
+# The zero row, or units that are zero on many rows, open more cells than are looked at; the runs were given up.
+@pytest.mark.parametrize(
+    ("X", "y", "widths", "scale", "seed", "loss"),
+    [
+        (np.c_[CUBE, np.ones(8)], np.prod(2 * CUBE - 1, axis=1), (8, 8), 0.1, 114, "exponential"),
+        (SIGNS, np.prod(SIGNS, axis=1), (6, 4), 0.2 * 2**0.5, 1, "squared"),
+    ],
+)
+def test_proofs_for_both_sides_of_a_place_find_the_only_way(
+    X: np.ndarray, y: np.ndarray, widths: tuple[int, ...], scale: float, seed: int, loss: str
+) -> None:
+    layers = [*map(rf.Dense, widths), rf.Dense(1)]
+    net = rf.DeepNetwork.init(layers, dim=X.shape[1], scale=scale, seed=seed)
+    runs = [rf.integrate((X, y), net, loss=loss, until=18.0, rtol=rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    assert [len(run.branchings) for run in runs] == [0, 0]
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-6 * np.abs(theta).max()
+
+
+def test_one_way_is_enough_where_there_are_too_many_to_list() -> None:
+    X = np.array(list(product((0.0, 1.0), repeat=2)))
+    layers = [*(rf.Dense(8, bias=True) for _ in range(3)), rf.Dense(1, bias=True)]
+    net = rf.DeepNetwork.init(layers, dim=2, scale=1.0, seed=104, leak=0.1)
+    data = (X, np.prod(2 * X - 1, axis=1))
+    runs = [rf.integrate(data, net, loss="exponential", until=5.0, rtol=rtol) for rtol in (1e-7, 1e-9)]
+    assert [run.status for run in runs] == ["reached_time"] * 2, [run.message for run in runs]
+    assert [[point.lists_all for point in run.branchings] for run in runs] == [[False]] * 2
+    assert "of 1 branch not all ways to go on are listed" in runs[0].message
+    theta = runs[1].final.theta
+    assert np.abs(runs[0].final.theta - theta).max() < 1e-5 * np.abs(theta).max()
+    with pytest.raises(rf.BranchingError, match="too many ways"):
+        rf.integrate(data, net, loss="exponential", until=5.0, on_branch="raise")

@@ -184,12 +184,13 @@ py::dict layered_result_out(const LayeredFlow& flow) {
         out["places"] = places;
         out["options"] = choices;
         out["chosen"] = point.chosen;
+        out["lists_all"] = point.lists_all;
         branchings.append(out);
     }
     py::dict out;
     out["status"] = std::string(status_name(flow.status()));
     out["success"] = is_success(flow.status());
-    out["message"] = flow.message();
+    out["message"] = flow.full_message();
     out["events"] = events_out(flow);
     out["branchings"] = branchings;
     out["saved"] = states_out(flow.saved(), size);

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "layered/cell_search.hpp"
-#include "layered/rest_proof.hpp"
+#include "layered/rest_search.hpp"
 #include "local_forms.hpp"
 
 namespace {

@@ -140,9 +140,22 @@ bool CellSearch::is_settled_at_rest(Cell& cell) {
             cell = std::move(all);
             return true;
         }
-        if (repels_) return false;
+        if (repels_) break;
     }
-    return false;
+    if (!is_proved_at_rest(all, known)) return false;
+    all.is_settled = true;
+    cell = std::move(all);
+    return true;
+}
+
+// The same by proofs for both sides of single places, where pulls for all are none.
+bool CellSearch::is_proved_at_rest(const Cell& all, std::size_t known) {
+    if (near_ != nullptr || unbound_ || proofs_left_ <= 0 || !rests_in(all, all.best)) return false;
+    const std::vector<int> signs(all.signs.begin(), all.signs.begin() + static_cast<std::ptrdiff_t>(known));
+    RestSearch search = beside(all.best, signs, std::min(kFewProofs, proofs_left_));
+    const RestSearch::Found found = search.search();
+    proofs_left_ -= search.looks();
+    return found == RestSearch::Found::rests;
 }
 
 // The best direction with the multipliers of open places between bounds by what pulls from above, or with any.

@@ -94,6 +94,7 @@ void CellSearch::find_minima(std::vector<CellMinimum>& found) {
 void CellSearch::enumerate() {
     cells_.clear();
     gap_ = nullptr;
+    proofs_left_ = kMostProofs;
     find_hinges();
     Cell cell;
     extend(cell);
@@ -128,6 +129,7 @@ void CellSearch::finish(Cell& cell) {
         if (!cell.is_settled) settle(cell);
         if (cell.size > kMostTerms * cell.forces) return;
         moves_ = !is_best(cell, *near_);
+        if (moves_) lower_ = cell.best;
         if (!moves_ && ++cells_seen_ > most_cells_) gap_ = kTooManyWays;
     } else if (std::ssize(cells_) >= kMaxCells) {
         gap_ = kTooManyWays;
@@ -144,7 +146,7 @@ void CellSearch::branch(Cell& cell, const Vector& row, double size) {
     const double rest = near_ != nullptr ? form_.rounding(*near_) * row.norm() : 0.0;
     cell.rows.push_back(is_reached ? row : Vector::Zero(row.size()));
     cell.is_hinge.push_back(is_hinge ? 1 : 0);
-    for (const int side : {1, -1}) {
+    for (const int side : {first_side_, -first_side_}) {
         const bool splits = is_reached && !is_hinge;
         cell.signs.push_back(splits ? side : 0);
         const bool asked = !unbound_side_ || !is_unbound(static_cast<int>(a)) || side == *unbound_side_;

@@ -13,6 +13,7 @@
 
 #include "base/interrupt.hpp"
 #include "layered/local_form.hpp"
+#include "layered/rest_search.hpp"
 #include "numeric/box_least_squares.hpp"
 
 namespace reluflow::layered {
@@ -40,6 +41,8 @@ class CellSearch {
     /// did not end: gap() says why.
     std::vector<CellMinimum> find();
     const char* gap() const noexcept { return gap_; }
+    /// Some of them, where there are too many to look at all; none if none was found.
+    std::vector<CellMinimum> find_some();
     /// True if a group does not move while all others stay. False, too, if there are too many cells.
     bool stays(int group);
     /// True if nothing moves, where nothing is kept.
@@ -48,6 +51,9 @@ class CellSearch {
   private:
     /// Cells of one point at most.
     static constexpr int kMaxCells = 6000;
+    /// Proofs that are tried of one direction, some tenths of a second, and of all cells that begin alike.
+    static constexpr int kMostProofs = 1000;
+    static constexpr int kFewProofs = 30;
     /// A row below this part of its terms is their rounding.
     static constexpr double kNoRow = 1e-10;
     /// Multipliers that are so many times the forces of their cell are those of a cell that is closed all but for
@@ -71,6 +77,8 @@ class CellSearch {
     void find_hinges();
     void keep_all();
     void find_minima(std::vector<CellMinimum>& found);
+    std::optional<Vector> descend();
+    CellMinimum describe_at(const Vector& d);
     void sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting);
     std::vector<char> kept_without(const std::set<int>& groups) const;
     Rest rest_of(int group) const;
@@ -78,7 +86,10 @@ class CellSearch {
     bool rests(int group, const Vector& d);
     bool rests_on_a_side(const Vector& d);
     bool is_best_of_all(const Vector& d, int most_cells);
-    bool is_proved_best(const Vector& d) const;
+    RestSearch beside(const Vector& d, const std::vector<int>& signs, int most) const;
+    RestSearch::Found look_beside(const Vector& d);
+    bool is_proved_at_rest(const Cell& all, std::size_t known);
+    Vector best_toward(const Vector& d, const Vector& ahead);
     bool feeds_others(int a) const;
     void extend(Cell& cell);
     void branch(Cell& cell, const Vector& row, double size);
@@ -119,10 +130,14 @@ class CellSearch {
     std::optional<int> unbound_side_;  // of it, if known before the sides below
     const Vector* near_ = nullptr;     // only cells that touch it are looked for
     std::vector<Cell> cells_;
-    const char* gap_ = nullptr;  // why the last search did not end
-    bool asks_ = false;          // whether a direction is best of all cells
-    bool moves_ = false;         // and the answer
-    bool repels_ = false;        // whether what is open would be repelled
+    const char* gap_ = nullptr;   // why the last search did not end
+    bool asks_ = false;           // whether a direction is best of all cells
+    bool moves_ = false;          // and the answer
+    Vector lower_;                // if not: that of the first cell which has another
+    int first_side_ = 1;          // which sides are looked at first
+    bool is_one_enough_ = false;  // what may leave or rest need not be known to rest
+    int proofs_left_ = 0;         // by which cells may be settled as one
+    bool repels_ = false;         // whether what is open would be repelled
     int cells_seen_ = 0, most_cells_ = 0;
     BoxLeastSquares problem_;
     std::vector<BoxLeastSquares::Place> ends_;  // of multipliers, where cells are settled as one

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "layered/cell_search.hpp"
-#include "layered/rest_proof.hpp"
+#include "layered/rest_search.hpp"
 
 namespace reluflow::layered {
 
@@ -31,11 +31,13 @@ void CellSearch::sort_what_goes(const Vector& d, std::set<int>& leaving, std::se
         if (gap_ != nullptr) return;
         if (!moves) continue;
         const Rest rest = rest_of(group);
-        if (rest == Rest::never || !rests(group, d))
+        const bool may_rest = rest != Rest::never && rests(group, d);
+        if (gap_ != nullptr && !is_one_enough_) return;
+        gap_ = nullptr;  // it leaves in one way, whether it may rest in another
+        if (!may_rest)
             leaving.insert(group);
         else if (rest == Rest::may)
             resting.insert(group);
-        if (gap_ != nullptr) return;
     }
 }
 
@@ -96,7 +98,10 @@ bool CellSearch::rests_on_a_side(const Vector& d) {
 // Whether a direction is the best of all cells that touch it: the first of which it is not is enough.
 bool CellSearch::is_best_of_all(const Vector& d, int most_cells) {
     gap_ = nullptr;
-    if (!one_by_one_ && !unbound_ && is_proved_best(d)) return true;
+    if (!one_by_one_ && !unbound_) {
+        const RestSearch::Found found = look_beside(d);
+        if (found != RestSearch::Found::nothing) return found == RestSearch::Found::rests;
+    }
     near_ = &d;
     most_cells_ = most_cells;
     asks_ = true;
@@ -110,11 +115,13 @@ bool CellSearch::is_best_of_all(const Vector& d, int most_cells) {
     return !std::exchange(moves_, false) && gap_ == nullptr;
 }
 
-// Whether pulls show it, as seen from the direction: what moves in it is linear there.
-bool CellSearch::is_proved_best(const Vector& d) const {
+// What pulls show of it, as seen from the direction: what moves in it is linear there.
+// `signs`: of the first places, where only such directions count.
+RestSearch CellSearch::beside(const Vector& d, const std::vector<int>& signs, int most) const {
     LocalForm seen = form_;
     std::vector<int> open;
     std::vector<char> kept;
+    std::vector<int> sides;
     for (int a = 0; a < seen.count(); ++a) {
         const double ahead = seen.normals.row(a).dot(d);
         if (kept_[a] == 0 && std::abs(ahead) > form_.rounding(d) * seen.normals.row(a).norm()) {
@@ -123,11 +130,38 @@ bool CellSearch::is_proved_best(const Vector& d) const {
         }
         open.push_back(a);
         kept.push_back(kept_[a]);
+        sides.push_back(kept_[a] == 0 && static_cast<std::size_t>(a) < signs.size() ? signs[a] : 0);
     }
     seen = seen.part(open);
     seen.velocity -= d;
     seen.elsewhere = std::hypot(form_.elsewhere, d.norm());
-    return proves_rest(seen, kept);
+    return {seen, kept, std::move(sides), most, interrupt_};
+}
+
+RestSearch::Found CellSearch::look_beside(const Vector& d) {
+    RestSearch search = beside(d, {}, kMostProofs);
+    const RestSearch::Found found = search.search();
+    if (found == RestSearch::Found::moves) lower_ = best_toward(d, search.direction());
+    return found;
+}
+
+// The best direction of a cell that touches d and has what is a little farther along another one.
+Vector CellSearch::best_toward(const Vector& d, const Vector& ahead) {
+    find_hinges();
+    Cell cell;
+    for (int a = 0; a < form_.count(); ++a) {
+        double size = 0.0;
+        const Vector row = row_of(cell, a, size);
+        const bool is_reached = row.norm() > kNoRow * size;
+        const bool is_hinge = is_reached && may_be_hinge_[a] != 0;
+        cell.rows.push_back(is_reached ? row : Vector::Zero(row.size()));
+        cell.is_hinge.push_back(is_hinge ? 1 : 0);
+        const double here = row.dot(d);
+        const double rate = std::abs(here) > form_.rounding(d) * row.norm() ? here : row.dot(ahead);
+        cell.signs.push_back(!is_reached || is_hinge ? 0 : rate >= 0.0 ? 1 : -1);
+    }
+    settle(cell);
+    return cell.best;
 }
 
 }  // namespace reluflow::layered

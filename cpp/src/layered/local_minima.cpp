@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "layered/rest_proof.hpp"
+#include "layered/rest_search.hpp"
 #include "layered/sign_search.hpp"
 
 namespace reluflow::layered {
@@ -151,18 +151,33 @@ bool LocalMinima::search_each(const std::vector<double>& elsewhere) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         LocalForm form = rest_.part(blocks_[b].places);
         if (!elsewhere.empty()) form.elsewhere = elsewhere[b];
-        const bool any_kept = std::ranges::any_of(form.group, [](int group) { return group >= 0; });
-        const auto found = [&](auto one) {
-            blocks_[b].ways = one.find();
-            gap_ = one.gap();
-            return gap_ == nullptr;
-        };
-        // Few signs have most boundaries whose normals are independent, and few cells those in few dimensions.
-        if (!any_kept && found(SignSearch(form, interrupt_, SignSearch::kFewLooks))) continue;
-        if (found(CellSearch(form, interrupt_))) continue;
-        if (any_kept || !found(SignSearch(form, interrupt_, SignSearch::kMostLooks))) return false;
+        if (!search_all(blocks_[b], form) && !search_some(blocks_[b], form)) return false;
     }
     return true;
+}
+
+// Few signs have most boundaries whose normals are independent, and few cells those in few dimensions.
+bool LocalMinima::search_all(Block& block, const LocalForm& form) {
+    if (block.is_too_large) return false;
+    const bool any_kept = std::ranges::any_of(form.group, [](int group) { return group >= 0; });
+    const auto found = [&](auto one) {
+        block.ways = one.find();
+        gap_ = one.gap();
+        return gap_ == nullptr;
+    };
+    if (!any_kept && found(SignSearch(form, interrupt_, SignSearch::kFewLooks))) return true;
+    if (found(CellSearch(form, interrupt_))) return true;
+    return !any_kept && found(SignSearch(form, interrupt_, SignSearch::kMostLooks));
+}
+
+// Where there are too many ways to list, one of them is enough to go on.
+bool LocalMinima::search_some(Block& block, const LocalForm& form) {
+    if (gap_ != kTooManyWays && !block.is_too_large) return false;
+    block.is_too_large = true;
+    block.ways = CellSearch(form, interrupt_).find_some();
+    gap_ = block.ways.empty() ? kTooManyWays : nullptr;
+    lists_all_ = false;
+    return gap_ == nullptr;
 }
 
 Vector LocalMinima::velocity_of(const std::vector<std::size_t>& choice) const {

@@ -31,6 +31,8 @@ class LocalMinima {
     /// than kMostWays those are listed that any policy takes, each with every other way of one block.
     std::vector<Minimum> find();
     const char* gap() const noexcept { return gap_; }
+    /// False if there are too many to look at all: then those are listed that were found, at least one.
+    bool lists_all() const noexcept { return lists_all_; }
     /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if the search
     /// did not end.
     bool stays(int first) const;
@@ -42,6 +44,7 @@ class LocalMinima {
         std::vector<int> places;
         std::vector<int> counts;  // of places that each stands for
         std::vector<CellMinimum> ways;
+        bool is_too_large = false;  // to find all its ways
     };
     bool all_are_proved_to_stay(int first) const;
     std::vector<char> kept_beside(int group) const;
@@ -50,6 +53,8 @@ class LocalMinima {
     void join_what_is_equal();
     bool search();
     bool search_each(const std::vector<double>& elsewhere);
+    bool search_all(Block& block, const LocalForm& form);
+    bool search_some(Block& block, const LocalForm& form);
     Vector velocity_of(const std::vector<std::size_t>& choice) const;
     double speed_beside(const std::vector<std::size_t>& choice, std::size_t block) const;
     std::vector<std::vector<std::size_t>> choices() const;
@@ -63,6 +68,7 @@ class LocalMinima {
     std::vector<LocalForm::Joined> joined_;
     std::vector<Block> blocks_;
     const char* gap_ = nullptr;
+    bool lists_all_ = true;
 };
 
 }  // namespace reluflow::layered

@@ -55,6 +55,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         add_sums_of_zeros(before);
     }
     options_.clear();
+    lists_all_ = true;
     reason_.clear();
     sides_.clear();
     only_leaves_ = !is_start;

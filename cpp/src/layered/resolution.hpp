@@ -65,6 +65,8 @@ class Resolution {
 
     const std::vector<Contact>& contacts() const noexcept { return contacts_; }
     std::vector<Option>& options() noexcept { return options_; }
+    /// False if there may be more of them than are looked at.
+    bool lists_all() const noexcept { return lists_all_; }
     const std::string& reason() const noexcept { return reason_; }
 
   private:
@@ -211,6 +213,7 @@ class Resolution {
     std::vector<std::vector<char>> zero_;
     std::vector<std::vector<double>> rate_;
     std::vector<Option> options_;
+    bool lists_all_ = true;
     std::string reason_;
 };
 

@@ -113,7 +113,7 @@ Outcome Resolution::beside_ridges(Jet& jet) {
     if (!repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided) {
         if (options_.size() == 1 && !options_.front().activity)
             options_.front().activity = std::make_shared<const Activity>(trial_);
-        if (!rests || lists(staying)) return options_.size() == 1 ? Outcome::unique : Outcome::branching;
+        if (!rests || lists(staying)) return options_.size() == 1 && lists_all_ ? Outcome::unique : Outcome::branching;
         options_.insert(options_.begin(), std::move(staying));  // of ways alike to a policy it is taken
         contacts_.insert(contacts_.end(), met.begin(), met.end());
         contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
@@ -126,6 +126,7 @@ Outcome Resolution::beside_ridges(Jet& jet) {
     }
     reason_.clear();
     contacts_ = met;
+    lists_all_ = true;
     options_.assign(1, staying);
     return take(jet, *theta_, *staying.activity, span_) ? Outcome::unique : Outcome::undecided;
 }
@@ -193,13 +194,19 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         return Outcome::undecided;
     }
     for (const Minimum& minimum : minima) {
-        if (!arrange(jet, model, minimum)) return Outcome::undecided;
-        Option option{minima.size() == 1 ? nullptr : std::make_shared<const Activity>(trial_), {}, {}};
+        if (!arrange(jet, model, minimum)) {
+            if (search.lists_all()) return Outcome::undecided;
+            continue;
+        }
+        Option option{
+            minima.size() == 1 && search.lists_all() ? nullptr : std::make_shared<const Activity>(trial_), {}, {}};
         list_differences(option.changes);
         options_.push_back(std::move(option));
     }
-    if (options_.size() == 1) return Outcome::unique;
-    name_differences(model.places());
+    if (options_.empty()) return Outcome::undecided;
+    lists_all_ = search.lists_all();
+    if (options_.size() == 1 && lists_all_) return Outcome::unique;
+    if (options_.size() > 1) name_differences(model.places());
     return Outcome::branching;
 }
 

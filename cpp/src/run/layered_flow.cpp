@@ -320,12 +320,15 @@ void LayeredFlow::branch() {
         return is_preferred(policy, met, *other.activity, *one.activity);
     });
     point.chosen = static_cast<int>(best - options.begin());
+    point.lists_all = resolution_.lists_all();
     branchings_.push_back(point);
     std::vector<Change> branches;
-    for (const Place& p : met) branches.push_back({p, Kind::branch});
+    if (options.size() > 1)
+        for (const Place& p : met) branches.push_back({p, Kind::branch});
     record(branches);
     if (plan_.settings.on_branch == BranchPolicy::raise) {
-        finish(Status::branch, name_contacts() + " can go on in " + std::to_string(options.size()) + " ways " +
+        finish(Status::branch, name_contacts() + " can go on in " +
+                                   (point.lists_all ? std::to_string(options.size()) : "too many") + " ways " +
                                    at_log_time() + "; choose a continuation with on_branch");
         return;
     }
@@ -335,6 +338,13 @@ void LayeredFlow::branch() {
         return;
     }
     adopt(chosen);
+}
+
+std::string LayeredFlow::full_message() const {
+    const auto count = std::ranges::count(branchings_, false, &LayeredBranching::lists_all);
+    if (count == 0) return message();
+    return message() + "; of " + std::to_string(count) + (count == 1 ? " branch" : " branches") +
+           " not all ways to go on are listed";
 }
 
 void LayeredFlow::keep_state() {

@@ -44,6 +44,7 @@ struct LayeredBranching {
     std::vector<Place> places;              ///< the first member of each boundary
     std::vector<std::vector<int>> options;  ///< one side for each
     int chosen = 0;
+    bool lists_all = true;  ///< whether there are no more options
 };
 
 /// Everything a run goes on from.
@@ -70,6 +71,8 @@ class LayeredFlow final : public Run {
     double log_gradient_norm() const override { return log_gradient_; }
     std::int64_t steps() const noexcept override { return steps_; }
     std::int64_t event_count() const noexcept override { return static_cast<std::int64_t>(events_.size()); }
+    /// The message of the end of the run, and whether branches have more options than are listed.
+    std::string full_message() const;
     Index parameters() const noexcept { return state_.theta.size(); }
     const Snapshot& state() const noexcept { return state_; }
     const std::vector<LayeredEvent>& events() const noexcept { return events_; }

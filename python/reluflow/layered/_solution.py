@@ -40,6 +40,8 @@ class LayeredBranching:
         A side of each boundary for every continuation: +1, -1, or 0 to slide.
     chosen : int
         The option that was taken.
+    lists_all : bool
+        False if there are more continuations than are looked at: ``options`` are those that were found.
     """
 
     t: float
@@ -47,6 +49,7 @@ class LayeredBranching:
     places: tuple[tuple[int, int, int], ...]
     options: tuple[tuple[int, ...], ...]
     chosen: int
+    lists_all: bool = True
 
 
 class DeepSolution:
@@ -149,6 +152,7 @@ class DeepSolution:
                 tuple(tuple(place) for place in point["places"]),
                 tuple(tuple(option) for option in point["options"]),
                 point["chosen"],
+                point.get("lists_all", True),  # files of earlier versions list all
             )
             for point in self._raw["branchings"]
         )
