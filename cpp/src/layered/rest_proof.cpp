@@ -195,7 +195,8 @@ bool RestProof::choose_slope(int a) {
         pull_.row(a) = above_.row(a) - spread_.row(a) + skip_.row(a);
         const int slope = add_unknown(0.0, kInfinity);
         pull_(a, slope) = 1.0;
-        auto bound = bounds_.row(n_bounds_++);
+        auto bound = bounds_.row(std::ssize(bounded_));
+        bounded_.push_back(a);
         bound = part * sizes_[a] * (above_.row(a) - spread_.row(a));
         bound[slope] += sizes_[a];
         bound[add_unknown(0.0, kInfinity)] = sizes_[a];
@@ -232,10 +233,11 @@ void RestProof::send_hinges(int a) {
 
 // Whether some unknowns make all pulls and the velocity zero, and keep to all bounds.
 bool RestProof::balances() {
-    const Index n_rows = rank_ + n_bounds_;
+    const Index n_bounds = std::ssize(bounded_);
+    const Index n_rows = rank_ + n_bounds;
     Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(n_rows, constant_ + 1);
     rows.topRows(rank_) = form_.normals.transpose() * pull_;
-    rows.bottomRows(n_bounds_) = bounds_.topRows(n_bounds_);
+    rows.bottomRows(n_bounds) = bounds_.topRows(n_bounds);
     double forces = form_.scale + form_.velocity.norm();
     for (int a = 0; a < form_.count(); ++a) forces += (std::abs(form_.beta[a]) + std::abs(form_.gamma[a])) * sizes_[a];
     std::vector<int> used;
@@ -260,6 +262,7 @@ bool RestProof::balances() {
     for (std::size_t k = 0; k < used.size(); ++k)
         unknowns_[used[k]] = problem_.coefficient(static_cast<int>(k)) / rows.col(used[k]).norm();
     left_ = Eigen::Map<const Vector>(problem_.residual(), rank_);
+    missed_ = Eigen::Map<const Vector>(problem_.residual() + rank_, n_bounds);
     negligible_ += kSameDirection * kActingRounding * size;
     const double left = Eigen::Map<const Vector>(problem_.residual(), n_rows).norm();
     return size <= kMostTerms * forces && left <= negligible_;
@@ -270,24 +273,27 @@ double RestProof::move(const Vector& d, Vector& x) const {
     x.setZero(form_.count());
     double fall = form_.velocity.dot(d);
     double size = std::abs(fall);
+    bool is_kept = true;
     for (int a = 0; a < form_.count(); ++a) {
         x[a] = form_.normals.row(a).dot(d);
         for (int b = 0; b < a; ++b)
             x[a] += form_.through_h(a, b) * std::max(x[b], form_.leak[b] * x[b]) + form_.through_z(a, b) * x[b];
         if (kept_[a] != 0) {
-            if (std::abs(x[a]) > kStands * sizes_[a] * d.norm()) return 0.0;
+            is_kept = is_kept && std::abs(x[a]) <= kStands * sizes_[a] * d.norm();
+            fall -= std::abs(pull_.row(a).dot(unknowns_) * x[a]);  // what it would take to keep it
             x[a] = 0.0;
+            continue;
         }
         const double own = form_.beta[a] * std::max(x[a], form_.leak[a] * x[a]) + form_.gamma[a] * x[a];
         fall += own;
         size += std::abs(own);
     }
-    return fall > kSameDirection * kDirectionRounding * size ? fall : 0.0;
+    return is_kept && fall > kActingRounding * size ? fall : 0.0;
 }
 
 bool RestProof::moves() const {
     Vector x;
-    return left_.size() > 0 && move(left_, x) > 2.0 * negligible_ * left_.norm();
+    return left_.size() > 0 && move(left_, x) > negligible_ * left_.norm();
 }
 
 int RestProof::loosest() const {
@@ -310,7 +316,10 @@ int RestProof::loosest() const {
         most = loose;
         found = a;
     }
-    return found;
+    if (found >= 0 || missed_.size() == 0) return found;
+    Index worst = 0;
+    const double missed = missed_.cwiseAbs().maxCoeff(&worst);
+    return missed > 0.0 ? bounded_[static_cast<std::size_t>(worst)] : -1;
 }
 
 }  // namespace reluflow::layered

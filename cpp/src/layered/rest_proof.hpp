@@ -20,7 +20,8 @@ class RestProof {
     /// Afterwards, if it is false: true if the loss falls in the direction that is left, left().
     bool moves() const;
     const Vector& left() const noexcept { return left_; }
-    /// The place without a side whose bounds are the farthest from what it does in that direction; -1 if there is none.
+    /// The place without a side whose bounds are the farthest from what it does in that direction, or are missed most;
+    /// -1 if there is none.
     int loosest() const;
 
   private:
@@ -57,9 +58,10 @@ class RestProof {
     Vector sizes_;
     std::vector<std::vector<int>> reads_;
     double negligible_ = 0.0;
-    int count_ = 0, n_bounds_ = 0;
-    int unbounded_ = -1;  // the place for which there is no pull
-    Vector unknowns_, left_;
+    int count_ = 0;
+    std::vector<int> bounded_;         // the places that the rows bound
+    int unbounded_ = -1;               // the place for which there is no pull
+    Vector unknowns_, left_, missed_;  // missed_: by bounds
     BoxLeastSquares problem_;
 };
 
