@@ -280,7 +280,7 @@ double RestProof::move(const Vector& d, Vector& x) const {
             x[a] += form_.through_h(a, b) * std::max(x[b], form_.leak[b] * x[b]) + form_.through_z(a, b) * x[b];
         if (kept_[a] != 0) {
             is_kept = is_kept && std::abs(x[a]) <= kStands * sizes_[a] * d.norm();
-            fall -= std::abs(pull_.row(a).dot(unknowns_) * x[a]);  // what it would take to keep it
+            fall += pull_.row(a).dot(unknowns_) * x[a];  // by rounding: what it takes to keep it
             x[a] = 0.0;
             continue;
         }
