@@ -269,11 +269,11 @@ bool RestProof::balances() {
 }
 
 // How places move in a direction, and what the loss falls by.
-double RestProof::move(const Vector& d, Vector& x) const {
+double RestProof::move(const Vector& d, Vector& x, bool& is_kept) const {
     x.setZero(form_.count());
     double fall = form_.velocity.dot(d);
     double size = std::abs(fall);
-    bool is_kept = true;
+    is_kept = true;
     for (int a = 0; a < form_.count(); ++a) {
         x[a] = form_.normals.row(a).dot(d);
         for (int b = 0; b < a; ++b)
@@ -288,23 +288,25 @@ double RestProof::move(const Vector& d, Vector& x) const {
         fall += own;
         size += std::abs(own);
     }
-    return is_kept && fall > kActingRounding * size ? fall : 0.0;
+    return fall > kActingRounding * size ? fall : 0.0;
 }
 
 bool RestProof::moves() const {
     Vector x;
-    return left_.size() > 0 && move(left_, x) > negligible_ * left_.norm();
+    bool is_kept = false;
+    return left_.size() > 0 && move(left_, x, is_kept) > negligible_ * left_.norm() && is_kept;
 }
 
 int RestProof::loosest() const {
     if (left_.size() == 0) return unbounded_;
     Vector x;
-    move(left_, x);
+    bool is_kept = false;
+    move(left_, x, is_kept);
     const auto psi = [&](int a, double z) { return std::max(z, form_.leak[a] * z); };
     int found = -1;
     double most = 0.0;
     for (int a = 0; a < form_.count(); ++a) {
-        if (kept_[a] != 0 || sides_[a] != 0 || sizes_[a] == 0.0) continue;
+        if (!is_kept || kept_[a] != 0 || sides_[a] != 0 || sizes_[a] == 0.0) continue;  // by missed bounds, if not
         double bound = (pull_.row(a).dot(unknowns_) - skip_.row(a).dot(unknowns_)) * x[a];
         const double spread = spread_.row(a).dot(unknowns_);
         for (const int b : reads_[a]) {

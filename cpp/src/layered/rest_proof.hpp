@@ -41,7 +41,7 @@ class RestProof {
     Slopes hinge(int a, int b) const;
     void send_hinges(int a);
     bool balances();
-    double move(const Vector& d, Vector& x) const;
+    double move(const Vector& d, Vector& x, bool& is_kept) const;
 
     const LocalForm& form_;
     const std::vector<char>& kept_;
