@@ -261,6 +261,21 @@ def test_a_short_run_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_callback_that_has_asked_to_stop_is_not_asked_again() -> None:
+    """Runs side by side go on to the end of their steps, and the core asks in the meantime."""
+    seen: list[object] = []
+
+    def stop(progress: object) -> bool:
+        seen.append(progress)
+        return len(seen) == 2
+
+    reporter = _progress.Reporter(_progress.listeners(False, stop), lambda report: _progress.Progress(**report))
+    assert reporter.hook is not None
+    report = {"t": 1.0, "log_t": 0.0, "log_loss": -1.0, "steps": 10, "events": 3, "seconds": 0.5, "width_groups": 4}
+    assert [reporter.hook(report) for _ in range(4)] == [False, True, True, True]
+    assert len(seen) == 2
+
+
 @pytest.mark.usefixtures("impatient")
 def test_progress_and_callback_work_together(capsys: pytest.CaptureFixture[str]) -> None:
     calls: list[Any] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 import reluflow as rf
 from reluflow.flow._beside_rest import BesideRest
@@ -40,7 +41,7 @@ def test_ends_of_neurons_that_hold_a_value_together() -> None:
     z, a = np.array([0.225195, 0.052558]), np.array([2.921764, 0.669348])
     value, tau = a @ z, 30.0
     steps = np.linspace(0.0, tau, 300_001)
-    grown = np.trapezoid(np.exp(-steps), steps)
+    grown = trapezoid(np.exp(-steps), steps)
     assert ends_of(z, a) == pytest.approx(z - a * value / (a @ a) * grown, abs=1e-9)
     assert (ends_of(np.array([0.2, 0.2]), np.array([1.5, 1.5])) == 0).all()
 

@@ -175,6 +175,7 @@ class Reporter:
         self._line = LiveLine() if listening.progress else None
         self._callback = listening.callback
         self._make = make
+        self._is_over = False  # the callback has asked to stop
 
     @property
     def hook(self) -> Callable[[dict[str, Any]], object] | None:
@@ -182,10 +183,13 @@ class Reporter:
         return None if self._line is None and self._callback is None else self._report
 
     def _report(self, report: dict[str, Any]) -> bool:
+        if self._is_over:
+            return True
         progress = self._make(report)
         if self._line is not None and progress.seconds >= QUIET_SECONDS:
             self._line.show(progress)
-        return self._callback is not None and bool(self._callback(progress))
+        self._is_over = self._callback is not None and bool(self._callback(progress))
+        return self._is_over
 
     def close(self) -> None:
         """Remove the live line."""
