@@ -161,7 +161,8 @@ def test_units_that_do_not_feel_each_other_decide_each_for_itself() -> None:
     net = rf.DeepNetwork([rf.Dense(14), rf.Dense(1)], np.r_[np.zeros(28), np.ones(14)], dim=2)
     sol = rf.integrate((X, np.ones(2)), net, loss="logistic", until=1.0)
     assert sol.status == "reached_time", sol.message
-    assert not sol.branchings
+    (start,) = sol.branchings  # nothing moves them where they are inactive: they may rest as well
+    assert {len(set(option)) for option in start.options} == {1}
     rows = np.asarray(sol.final.theta)[:28].reshape(14, 2)
     assert np.abs(rows - rows[0]).max() < 1e-12
 

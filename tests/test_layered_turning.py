@@ -227,7 +227,8 @@ def test_what_rests_leaves_though_it_shared_its_boundary_before(policy: str) -> 
     data = np.array(X, dtype=float), np.array([-1.0, -1.0, -2.0, 1.0])
     sol = rf.integrate(data, net, loss="squared", weight_decay=0.05, until=20.0, on_branch=policy)
     assert sol.status == "reached_time", sol.message
-    first, *later = sol.branchings
+    start, first, *later = sol.branchings
+    assert start.t == 0.0
     assert first.places == ((2, 0, 2), (2, 0, 3))
     assert set(first.options) == {(0, 1), (-1, 0)}
     # Where it rests it does so until a unit below wakes there, too.

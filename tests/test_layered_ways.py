@@ -79,3 +79,27 @@ def test_one_way_is_enough_where_there_are_too_many_to_list() -> None:
     assert np.abs(runs[0].final.theta - theta).max() < 1e-5 * np.abs(theta).max()
     with pytest.raises(rf.BranchingError, match="too many ways"):
         rf.integrate(data, net, loss="exponential", until=5.0, on_branch="raise")
+
+
+# A neuron with its boundary on the zero row is inactive on all others: nothing moves it on that side, and the row pulls
+# it on the other. One way was taken as the only one; of starts beside it one half goes either way.
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_what_nothing_moves_on_its_inactive_side_may_rest_from_the_start(loss: str) -> None:
+    data = (np.array([[0.0], [1.0]]), np.array([1.0, -1.0]))
+    layers = [rf.Dense(1, bias=True), rf.Dense(1)]
+
+    def run(bias: float, policy: str = "inactive") -> rf.DeepSolution:
+        net = rf.DeepNetwork(layers, [-2.0, bias, 1.0], dim=1)
+        return rf.integrate(data, net, loss=loss, until=0.5, on_branch=policy)
+
+    runs = {policy: run(0.0, policy) for policy in ("inactive", "active", "stay")}
+    for sol in runs.values():
+        (point,) = sol.branchings
+        assert point.lists_all
+        assert set(point.options) == {(1,), (0,)}
+    for policy, bias in (("inactive", 1e-9), ("active", 1e-9), ("stay", -1e-9)):
+        np.testing.assert_allclose(runs[policy].final.theta, run(bias).final.theta, rtol=0.0, atol=1e-8)
+    two = rf.Network([[-2.0, 0.0]], [1.0])
+    for policy, sol in runs.items():
+        other = rf.integrate((np.c_[data[0], np.ones(2)], data[1]), two, loss=loss, until=0.5, on_branch=policy)
+        np.testing.assert_allclose(sol.final.theta, [*other.final.W[0], *other.final.a], rtol=0.0, atol=1e-8)

@@ -30,6 +30,7 @@ struct Option {
     std::vector<Change> changes;
     bool stands_on_ridge = false;  ///< something stays where it could leave
     bool beside_ridge = false;     ///< something that was not met does
+    bool rests = false;            ///< something rests from the start that could leave: nothing moves it as it is
 };
 
 enum class Outcome { unique, branching, undecided };
@@ -195,6 +196,7 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool beside_ridge_ = false;
+    bool rests_ = false;     // what begins on its boundary stays, as nothing moves it on its inactive side
     bool may_grow_ = false;  // what leaves as a boundary turns becomes a contact
     bool has_grown_ = false;
     bool may_pivot_ = true;

@@ -31,7 +31,7 @@ double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
-    on_ridge_ = beside_ridge_ = has_grown_ = false;
+    on_ridge_ = beside_ridge_ = rests_ = has_grown_ = false;
     looks_ahead_ = !turns_ && (is_start_ || any_begins());
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
@@ -124,9 +124,12 @@ bool Resolution::check_sliding(Jet& jet, int b) {
         return side == 0;
     }
     // What rests beside what is met is at its bound but for rounding; what is met leaves there.
-    const double rest = contact_of(jet.sliding().boundaries()[b]) < 0 ? tol : 0.0;
+    const double rest = is_start_ || contact_of(jet.sliding().boundaries()[b]) < 0 ? tol : 0.0;
     if (mu <= up[0] && mu >= down[0] - rest) {
-        on_ridge_ = true;
+        // Where a run begins, what nothing moves on its inactive side may rest: half of all that is near does.
+        const bool may_rest = is_start_ && ridge_of(jet, b) == Ridge::rests;
+        on_ridge_ = on_ridge_ || !may_rest;
+        rests_ = rests_ || may_rest;
         beside_ridge_ = beside_ridge_ || contact_of(jet.sliding().boundaries()[b]) < 0;
         return true;
     }

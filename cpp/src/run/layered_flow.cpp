@@ -317,6 +317,7 @@ void LayeredFlow::branch() {
     }
     const BranchPolicy policy = plan_.settings.on_branch;
     const auto best = std::ranges::max_element(options, [&](const Option& one, const Option& other) {
+        if (policy != BranchPolicy::stay && one.rests != other.rests) return one.rests;
         return is_preferred(policy, met, *other.activity, *one.activity);
     });
     point.chosen = static_cast<int>(best - options.begin());
