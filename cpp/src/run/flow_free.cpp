@@ -78,6 +78,7 @@ bool Flow::rests_again() {
     const Resting roles = roles_by_gap(true_share);
     const bool can_rest = !roles.is_empty() && true_share < roles.share;
     const double seen = kSeenPart * plan_.settings.rtol;
+    // Too early to tell: what the tails could move would not be seen.
     if (can_rest && kStillMotion * roles.share * stepper_->waveform().largest_norm() * watched_for_ < seen)
         return false;
     const RestMotion motion = can_rest ? motion_at_rest(roles) : RestMotion{};
