@@ -59,6 +59,7 @@ RadauNodes::RadauNodes() {
             for (int j = 0; j < kStages; ++j) moments(i, j) = std::pow(at[k], i + j + 1) / (i + j + 1);
         products[k] = to_monomial.transpose() * moments * to_monomial;
     }
+    constant_modes = modes_of(growing_integration(0.0));
 }
 
 const RadauNodes& RadauNodes::get() {

@@ -29,6 +29,7 @@ struct RadauNodes {
     Matrix integration = Matrix(kStages, kStages);  // ∫_0^{c_k} ℓ_l
     Matrix products[kStages];                       // of node k: ∫_0^{c_k} ℓ_j ℓ_l
     Matrix to_legendre = Matrix(kStages, kStages);  // node values to Legendre coefficients on [0, 1]
+    StageModes constant_modes;                      // of growing_integration(0), found once
 
     RadauNodes();
     static const RadauNodes& get();

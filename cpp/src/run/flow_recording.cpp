@@ -89,7 +89,11 @@ double Flow::log_loss_of(const Matrix& w, const Vector& a) {
 }
 
 void Flow::record_events() {
-    const auto at = [&](double u) { return clock_until_stop(u); };
+    const Clock stop = time_stop();
+    const auto at = [&](double u) {
+        const Clock there = clock_at(u);
+        return stop.is_before(there) ? stop : there;
+    };
     std::size_t branch = 0;
     const auto& branches = stepper_->branches();
     for (const auto& event : stepper_->events()) {

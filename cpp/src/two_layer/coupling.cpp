@@ -310,20 +310,6 @@ void Coupling::margins_by_class(const Matrix& M, Vector& q) {
     });
 }
 
-void Coupling::gradients_of_few(const double* weights, Matrix& G) {
-    const Index r = data_.rank();
-    for (Index c = 0; c < groups_; ++c) {
-        double* g = column_.data() + c * r;
-        std::fill(g, g + r, 0.0);
-        for (Index i = 0; i < data_.n(); ++i) {
-            const double factor = weights[i] * slope(i, c);
-            if (factor == 0.0) continue;
-            Map(g, r) += factor * ConstMap(data_.X().row(i).data(), r);
-        }
-        for (Index k = 0; k < r; ++k) G(k, c) = g[k];
-    }
-}
-
 void Coupling::margins(const Matrix& M, Vector& q) {
     if (by_class_) return margins_by_class(M, q);
     if (groups_ <= kFewGroups) return margins_of_few(M, q);
@@ -377,22 +363,6 @@ void Coupling::add_leaks_to_margins(Range rows, Range columns, SubsetSums& sums)
         if (row >= rows.begin && row < rows.end && sample(row) == i)
             Map(sums.of(row - rows.begin), columns.count()) -=
                 leak_ * ConstMap(turned_.data() + c * data_.rank() + columns.begin, columns.count());
-    }
-}
-
-void Coupling::margins_of_few(const Matrix& M, Vector& q) {
-    const Index r = data_.rank();
-    for (Index c = 0; c < groups_; ++c)
-        for (Index k = 0; k < r; ++k) column_[c * r + k] = M(k, c);
-    for (Index i = 0; i < data_.n(); ++i) {
-        const double* x = data_.X().row(i).data();
-        double sum = 0.0;
-        for (Index c = 0; c < groups_; ++c) {
-            const double factor = slope(i, c);
-            if (factor == 0.0) continue;
-            sum += factor * ConstMap(x, r).dot(ConstMap(column_.data() + c * r, r));
-        }
-        q[i] = data_.signs()[i] * sum;
     }
 }
 

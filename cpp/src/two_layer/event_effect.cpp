@@ -33,7 +33,10 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
     const double output = largest_output(piece, hit);
     const Waveform& waveform = motion_.waveform();
     const double woken = woken_square(piece, hit);
-    const double size = std::hypot(spread_.largest(), std::sqrt(woken));
+    const auto with_woken = [woken](double known) {
+        return woken == 0.0 ? known : std::hypot(known, std::sqrt(woken));
+    };
+    const double size = with_woken(spread_.largest());
     double jump = waveform.mean_norm();
     double reach = size;
     if (hit.kind == HitKind::release) {
@@ -43,7 +46,7 @@ double EventEffect::coupling(int piece, const Hit& hit) const {
         for (const int sample : data_.samples_of(hit.boundary))
             jump += (1.0 - motion_.leak()) * std::abs(data_.coefficient(sample)) * largest_weight(piece, hit, sample);
         if (mode_.held(motion_.piece(piece).neuron).empty())
-            reach = std::min(size, std::hypot(spread_.along(hit.boundary), std::sqrt(woken)));
+            reach = std::min(size, with_woken(spread_.along(hit.boundary)));
     }
     const double step = motion_.step();
     const double trace = std::sqrt(waveform.mean_square() + woken);

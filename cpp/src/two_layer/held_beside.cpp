@@ -31,17 +31,17 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
-Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, double u, double zero) const {
+Doubt HeldBeside::doubt(int piece, int boundary, std::int8_t side, const Coefficients& z, double u, double zero) const {
     const double begin = motion_.piece(piece).begin;
-    Coefficients z{};
-    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
     const double fallen = -side * z[1] * (u - begin);
     double held = drive_rate(piece, boundary, side) * (u - begin);
     if (fallen >= kSlows * std::abs(z[0]) && z[0] != 0.0) held = std::max(held, fallen / std::abs(z[0]));
-    const double moved = motion_.state_error() * std::hypot(motion_.size(piece), motion_.a(piece)[0]);
     const double distance = std::abs(z[0]);
-    const bool is_slow = distance <= moved && -side * z[1] <= kLongest * std::max(distance, zero);
-    if (held < kHolds && !(is_slow && feels_errors())) return {};
+    const auto is_slow = [&] {
+        if (-side * z[1] > kLongest * std::max(distance, zero)) return false;
+        return distance <= motion_.state_error() * std::hypot(motion_.size(piece), motion_.a(piece)[0]);
+    };
+    if (held < kHolds && !(feels_errors() && is_slow())) return {};
     Doubt found = doubt_of(piece, z, held, u, zero);
     if (held < kHolds) found.moved = Doubt{}.moved;  // where errors come to rest no other neuron has events
     return found;

@@ -27,10 +27,10 @@ class HeldBeside {
   public:
     explicit HeldBeside(const NeuronMotion& motion) : motion_(motion) {}
 
-    /// Of a hit at u of a boundary by a neuron on this side of it, where |z| below `zero` is zero. Not present if its
-    /// samples do not hold the neuron, it does not slow down on its way there, and it comes from farther away than what
-    /// a step may be off by.
-    Doubt doubt(int piece, int boundary, std::int8_t side, double u, double zero) const;
+    /// Of a hit at u of a boundary by a neuron on this side of it with this series z, where |z| below `zero` is zero.
+    /// Not present if its samples do not hold the neuron, it does not slow down on its way there, and it comes from
+    /// farther away than what a step may be off by.
+    Doubt doubt(int piece, int boundary, std::int8_t side, const Coefficients& z, double u, double zero) const;
     /// Of a zero at u of the output weight, the rate of which is known to `noise`. Not present if the weight falls by
     /// less than an e-folding until then at the rate of the begin.
     Doubt doubt_of_output(int piece, double u, double noise) const;

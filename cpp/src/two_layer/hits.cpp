@@ -191,21 +191,22 @@ bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
     return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), u - motion_.piece(piece).begin)) <= zero;
 }
 
-double HitFinder::rate_of(int piece, const Hit& hit) const {
-    if (hit.kind != HitKind::boundary || hit.rests) return std::numeric_limits<double>::infinity();
-    Coefficients c{};
-    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
-    const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);
-    const double moved = kCouplingPart / kLatePart * motion_.state_error();  // by what events of others do, at most
-    if (std::abs(c[0]) > moved * size) return std::numeric_limits<double>::infinity();
-    return std::abs(evaluate_derivative(c, motion_.order(), hit.u - motion_.piece(piece).begin)) / size;
+Arrival HitFinder::arrival(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
+    if (hit.kind == HitKind::output_sign)
+        return {kNoRoot, beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides, hit.u))};
+    if (hit.kind != HitKind::boundary || hit.rests) return {};
+    Coefficients z{};
+    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), z);
+    return {rate_across(piece, z, hit.u),
+            beside_.doubt(piece, hit.boundary, sides[hit.boundary], z, hit.u, zero_tol(motion_.size(piece)))};
 }
 
-Doubt HitFinder::doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
-    if (hit.kind == HitKind::output_sign)
-        return beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides, hit.u));
-    if (hit.kind != HitKind::boundary || hit.rests) return {};
-    return beside_.doubt(piece, hit.boundary, sides[hit.boundary], hit.u, zero_tol(motion_.size(piece)));
+double HitFinder::rate_across(int piece, const Coefficients& z, double u) const {
+    const double moved = kCouplingPart / kLatePart * motion_.state_error();  // by what events of others do, at most
+    if (std::abs(z[0]) > 2.0 * moved * (motion_.size(piece) + std::abs(motion_.a(piece)[0]))) return kNoRoot;
+    const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);  // a root that is seldom asked for
+    if (std::abs(z[0]) > moved * size) return kNoRoot;
+    return std::abs(evaluate_derivative(z, motion_.order(), u - motion_.piece(piece).begin)) / size;
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the

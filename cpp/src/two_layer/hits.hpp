@@ -30,6 +30,15 @@ struct Hit {
     bool rests = false;    ///< of a boundary: the neuron does not cross it but has come to rest on it, to rounding
 };
 
+/// How a neuron comes to a hit.
+struct Arrival {
+    /// How fast it comes across the boundary, as a part of its size in a unit of u; infinite at other hits, and where
+    /// it comes from farther away than what events of others may have moved it by unseen.
+    double rate = kNoRoot;
+    /// What a hit of a boundary, or of a = 0, has to be known to.
+    Doubt doubt = {};
+};
+
 /// A boundary that may be hit on a piece, and z and z' at the begin of the piece.
 struct NearBoundary {
     int boundary = -1;
@@ -67,11 +76,8 @@ class HitFinder {
     /// True for a hit of a boundary that the neuron comes to from farther away than rounding, if at u, before it, no
     /// more than rounding is left.
     bool is_there(int piece, const Hit& hit, double u) const;
-    /// How fast the neuron comes across the boundary that it hits, as a part of its size in a unit of u; infinite at
-    /// other hits, and where it comes from farther away than what events of others may have moved it by unseen.
-    double rate_of(int piece, const Hit& hit) const;
-    /// What a hit of a boundary, or of a = 0, has to be known to by a neuron with these sides; see HeldBeside.
-    Doubt doubt(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
+    /// How a neuron with these sides comes to a hit.
+    Arrival arrival(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     double known_beside(int piece, int boundary, std::int8_t side) const {
         return beside_.known_beside(piece, boundary, side, zero_tol(motion_.size(piece)));
     }
@@ -108,6 +114,7 @@ class HitFinder {
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
+    double rate_across(int piece, const Coefficients& z, double u) const;
     KnownFall drift_across(int piece, double distance, const Coefficients& c, double limit) const;
     /// So far beyond a boundary a neuron is across it.
     double drifted(int piece) const noexcept {

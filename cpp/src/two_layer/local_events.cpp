@@ -353,9 +353,6 @@ void LocalEvents::cut(double u) {
     }
     std::erase_if(events_, [u](const BoundaryEvent& event) { return event.u > u; });
     std::erase_if(branches_, [u](const BranchPoint& point) { return point.u > u; });
-    // Coinciding events keep the order in which they were found. (std::stable_sort would allocate.)
-    std::sort(events_.begin(), events_.end(),
-              [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
     if (unresolved_.present && unresolved_.u > u) unresolved_ = {};
 }
 

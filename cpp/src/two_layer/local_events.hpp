@@ -63,7 +63,7 @@ class LocalEvents {
     /// Decides the boundaries that are zero at the start of a run; precondition: the expansion has been started.
     bool apply_start(const Expansion& expansion, int neuron, KnownSides known);
 
-    /// Undoes everything after u and sorts the events that remain by time.
+    /// Undoes everything after u. The events that remain stay in the order in which they were found.
     void cut(double u);
 
     const std::vector<BoundaryEvent>& events() const noexcept { return events_; }

@@ -25,11 +25,18 @@ using ConstCoordinates = Eigen::Map<const Coordinates<Count>>;
 
 /// Calls body<Count>(x) for the coordinates from x on that go through registers together, in order.
 template <class Body>
-void in_strips(Index rank, const Body& body) noexcept {
-    Index x = 0;
+void in_strips(Index rank, const Body& body, Index x = 0) noexcept {
     for (; x + 8 <= rank; x += 8) body.template operator()<8>(x);
     for (; x + 4 <= rank; x += 4) body.template operator()<4>(x);
     for (; x < rank; ++x) body.template operator()<1>(x);
+}
+
+/// The same with sixteen at a time first, where each coordinate is by itself: chains of additions side by side.
+template <class Body>
+void in_wide_strips(Index rank, const Body& body) noexcept {
+    Index x = 0;
+    for (; x + 16 <= rank; x += 16) body.template operator()<16>(x);
+    in_strips(rank, body, x);
 }
 
 /// `Count` coordinates of a neuron; consecutive orders are `rank` apart.
@@ -42,8 +49,8 @@ struct Strip {
     int k;
     double factor;
 
-    /// Order k + 1 of w = factor Σ_l a_l g_{k-l}; returns Σ_l w_l·g_{k-l}.
-    double move() const noexcept {
+    /// Order k + 1 of w = factor Σ_l a_l g_{k-l}; output += Σ_l w_l·g_{k-l}, eight coordinates after the other.
+    void move(double& output) const noexcept {
         Coordinates<Count> speed = Coordinates<Count>::Zero();
         Coordinates<Count> rate = Coordinates<Count>::Zero();
         for (int l = 0; l <= k; ++l) {
@@ -52,7 +59,12 @@ struct Strip {
             rate += ConstCoordinates<Count>(w + l * rank) * gradient;
         }
         Eigen::Map<Coordinates<Count>>(w + (k + 1) * rank) = factor * speed;
-        return rate.sum();
+        if constexpr (Count == 16) {
+            output += rate.template head<8>().sum();
+            output += rate.template tail<8>().sum();
+        } else {
+            output += rate.sum();
+        }
     }
 };
 
@@ -152,7 +164,8 @@ void NeuronMotion::expand(int piece, const SlidingSet& held) {
     for (int k = 0; k < order_; ++k) {
         const double factor = waveform_.step() / (k + 1);
         double output = 0.0;
-        in_strips(rank_, [&]<int Count>(Index x) { output += Strip<Count>{w + x, g + x, a, rank_, k, factor}.move(); });
+        in_wide_strips(rank_,
+                       [&]<int Count>(Index x) { Strip<Count>{w + x, g + x, a, rank_, k, factor}.move(output); });
         a[k + 1] = factor * output;
     }
 }
@@ -205,12 +218,17 @@ double NeuronMotion::series_rest(int piece, double end) const noexcept {
     return rest / whole;
 }
 
-double NeuronMotion::known_until(int piece, double error) const noexcept {
+/// Nearly always a term at `end` is far below the error; roots are taken only where half of that does not bound it.
+double NeuronMotion::known_until(int piece, double error, double end) const noexcept {
     const double whole = size(piece) + std::abs(a(piece)[0]) + series_->floor();
-    double known = std::numeric_limits<double>::infinity();
-    for (int k = std::max(1, order_ - 1); k <= order_ && whole > 0.0; ++k)
-        known = std::min(known, std::pow(error * whole / term(piece, k), 1.0 / k));
-    return pieces_[piece].begin + known;
+    const double begin = pieces_[piece].begin;
+    for (int k = std::max(1, order_ - 1); k <= order_ && whole > 0.0; ++k) {
+        double most = std::abs(along(piece)[k]) + across(piece)[k] + std::abs(a(piece)[k]);
+        for (int i = 0; i < k; ++i) most *= end - begin;
+        if (most <= 0.5 * error * whole) continue;
+        end = std::min(end, begin + std::pow(error * whole / term(piece, k), 1.0 / k));
+    }
+    return end;
 }
 
 int NeuronMotion::in_force(int neuron, double u) const noexcept {
@@ -233,7 +251,7 @@ void NeuronMotion::evaluate(int piece, double u, double* w, double& a) const noe
         a = this->a(piece)[0];
         return;
     }
-    in_strips(rank_, [&]<int Count>(Index x) {
+    in_wide_strips(rank_, [&]<int Count>(Index x) {
         Coordinates<Count> value = ConstCoordinates<Count>(this->w(piece, order_) + x);
         for (int k = order_ - 1; k >= 0; --k) value = value * v + ConstCoordinates<Count>(this->w(piece, k) + x);
         Eigen::Map<Coordinates<Count>>(w + x) = value;
@@ -251,7 +269,7 @@ void NeuronMotion::load_gradient(int piece, double u) {
     if (piece != newest_) std::copy_n(g(piece), order_ * rank_, gradient_.data());
     newest_ = -1;
     if (shift == 0.0) return;
-    in_strips(rank_, [&]<int Count>(Index x) {
+    in_wide_strips(rank_, [&]<int Count>(Index x) {
         double* terms = gradient_.data() + x;
         for (int i = 0; i < order_ - 1; ++i) {
             Coordinates<Count> next = ConstCoordinates<Count>(terms + (order_ - 1) * rank_);
@@ -264,21 +282,25 @@ void NeuronMotion::load_gradient(int piece, double u) {
 }
 
 void NeuronMotion::contribution_series(int boundary, double u, double* below, double* above) const noexcept {
-    std::fill_n(below, order_, 0.0);
-    std::fill_n(above, order_, 0.0);
+    side_series(boundary, u, -1, below);
+    side_series(boundary, u, 1, above);
+}
+
+/// The contribution on one side; false, and zeros, if none of the samples acts there.
+bool NeuronMotion::side_series(int boundary, double u, std::int8_t side, double* c) const noexcept {
+    std::fill_n(c, order_, 0.0);
+    bool acts = false;
     Coefficients weight{};
     for (const int sample : data_.samples_of(boundary)) {
-        waveform_.signed_weight_series(sample, u, weight);
         const double coefficient = data_.coefficient(sample);
-        const double at_lower = coefficient * (coefficient > 0.0 ? leak_ : 1.0);
-        const double at_upper = coefficient * (coefficient > 0.0 ? 1.0 : leak_);
-        for (int k = 0; k < order_; ++k) {
-            below[k] += at_lower * weight[k];
-            above[k] += at_upper * weight[k];
-        }
+        const double slope = coefficient * side > 0.0 ? 1.0 : leak_;
+        if (slope == 0.0) continue;
+        acts = true;
+        waveform_.signed_weight_series(sample, u, weight);
+        for (int k = 0; k < order_; ++k) c[k] += coefficient * slope * weight[k];
     }
-    shift_origin(below, order_ - 1, u);
-    shift_origin(above, order_ - 1, u);
+    if (acts) shift_origin(c, order_ - 1, u);
+    return acts;
 }
 
 void NeuronMotion::contribution_at(int boundary, double u, double& below, double& above) const noexcept {
@@ -325,15 +347,15 @@ double NeuronMotion::acting_rate(int piece, std::span<const std::int8_t> sides, 
 
 void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before, std::int8_t after) {
     if (before == after) return;
-    Coefficients below{};
-    Coefficients above{};
     Coefficients change{};
-    contribution_series(boundary, u, below, above);
+    Coefficients of_side{};
+    for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
+        const double part = (after == side ? 1.0 : 0.0) - (before == side ? 1.0 : 0.0);
+        if (part == 0.0 || !side_series(boundary, u, side, of_side)) continue;
+        for (int k = 0; k < order_; ++k) change[k] += part * of_side[k];
+    }
     const double* normal = data_.normals().row(boundary).data();
-    const double of_below = (after < 0 ? 1.0 : 0.0) - (before < 0 ? 1.0 : 0.0);
-    const double of_above = (after > 0 ? 1.0 : 0.0) - (before > 0 ? 1.0 : 0.0);
-    for (int k = 0; k < order_; ++k) change[k] = of_below * below[k] + of_above * above[k];
-    in_strips(rank_, [&]<int Count>(Index x) {
+    in_wide_strips(rank_, [&]<int Count>(Index x) {
         const Coordinates<Count> direction = ConstCoordinates<Count>(normal + x);
         for (int k = 0; k < order_; ++k)
             Eigen::Map<Coordinates<Count>>(gradient_.data() + k * rank_ + x) += change[k] * direction;

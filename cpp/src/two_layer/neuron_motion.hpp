@@ -78,9 +78,9 @@ class NeuronMotion {
     void evaluate(int piece, double u, double* w, double& a) const noexcept;
     /// What a piece that ends at `end` leaves out beyond its order, about, relative to the neuron.
     double series_rest(int piece, double end) const noexcept;
-    /// Until where a piece leaves out no more than that: behind an event a neuron may be far faster than all that the
-    /// step was made for.
-    double known_until(int piece, double error) const noexcept;
+    /// Until where, at most `end`, a piece leaves out no more than that: behind an event a neuron may be far faster
+    /// than all that the step was made for.
+    double known_until(int piece, double error, double end) const noexcept;
     /// The sum of the norms of the terms of w at u: the scale of its rounding.
     double terms(int piece, double u) const noexcept {
         const double v = u - pieces_[piece].begin;
@@ -134,6 +134,7 @@ class NeuronMotion {
     double term(int piece, int k) const noexcept {
         return std::hypot(along(piece)[k], across(piece)[k]) + std::abs(a(piece)[k]);
     }
+    bool side_series(int boundary, double u, std::int8_t side, double* c) const noexcept;
     int allocate(int neuron, double begin, bool with_gradient);
     void measure(int piece) noexcept;
     double acting_part(Index sample, std::span<const std::int8_t> sides) const;

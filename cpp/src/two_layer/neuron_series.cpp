@@ -129,6 +129,7 @@ void NeuronSeries::multiply(double step, Index begin, Index end) {
         };
         Index j = begin;
         while (j + kStrip <= end) j = move.operator()<kStrip>(j);
+        while (j + 8 <= end) j = move.operator()<8>(j);
         while (j + 4 <= end) j = move.operator()<4>(j);
         while (j + 2 <= end) j = move.operator()<2>(j);
         while (j < end) j = move.operator()<1>(j);

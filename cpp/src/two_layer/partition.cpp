@@ -97,10 +97,9 @@ void Partition::follow(const FirstHit& first) {
             together = 0;
         }
         if (count > 0) {
-            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit),
-                                     finder_.rate_of(motion_.last(neuron), hit)});
-            const Doubt doubt = screening_.doubt(neuron, hit);
-            if (doubt.present) doubts_.push_back(doubt);
+            const Arrival arrival = screening_.arrival(neuron, hit);
+            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit), arrival.rate});
+            if (arrival.doubt.present) doubts_.push_back(arrival.doubt);
         }
         const int piece = motion_.last(neuron);
         const std::size_t known = local_.events().size();
@@ -114,7 +113,7 @@ void Partition::follow(const FirstHit& first) {
             return;
         }
         if (!expansion_.waveform().is_prescribed())  // late steps ask that of all pieces together
-            end_ = std::min(end_, motion_.known_until(motion_.last(neuron), kPieceErrors * motion_.state_error()));
+            end_ = motion_.known_until(motion_.last(neuron), kPieceErrors * motion_.state_error(), end_);
         hit = screening_.next_hit(neuron, end_);
         if (hit.kind == HitKind::none) return;
         boundaries = finder_.met();

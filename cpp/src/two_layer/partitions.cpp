@@ -200,7 +200,7 @@ void Partitions::gather() {
         const UnresolvedEvent& met = local.unresolved();
         if (met.present && (!unresolved_.present || met.u < unresolved_.u)) unresolved_ = met;
     }
-    // Coinciding events keep the order of the neurons. (std::stable_sort would allocate.)
+    // Coinciding events keep the order in which they were found. (std::stable_sort would allocate.)
     std::sort(events_.begin(), events_.end(),
               [](const auto& a, const auto& b) { return a.u < b.u || (a.u == b.u && a.number < b.number); });
     std::stable_sort(branches_.begin(), branches_.end(), [](const auto& a, const auto& b) { return a.u < b.u; });

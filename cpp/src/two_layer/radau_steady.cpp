@@ -67,7 +67,8 @@ SteadyResponse::SteadyResponse(const Dataset& data, Index neurons, const Objecti
 }
 
 void SteadyResponse::set_growth(double growth) {
-    const StageModes modes = modes_of(RadauNodes::get().growing_integration(growth));
+    const RadauNodes& nodes = RadauNodes::get();
+    const StageModes modes = growth == 0.0 ? nodes.constant_modes : modes_of(nodes.growing_integration(growth));
     mode_count_ = 0;
     for (Index i = 0; i < kStages; ++i) {
         const Complex value = modes.values[i];

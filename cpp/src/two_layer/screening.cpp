@@ -217,11 +217,12 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     if (hit.kind == HitKind::none) return;
     if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
     const int piece = open(neuron);
-    hits_.push_back({neuron, hit, effect_.coupling(piece, hit), finder_.rate_of(piece, hit), doubt(neuron, hit)});
+    const Arrival found = arrival(neuron, hit);
+    hits_.push_back({neuron, hit, effect_.coupling(piece, hit), found.rate, found.doubt});
 }
 
-Doubt Screening::doubt(int neuron, const Hit& hit) const {
-    return finder_.doubt(motion_.last(neuron), hit, mode_.pattern().row(neuron));
+Arrival Screening::arrival(int neuron, const Hit& hit) const {
+    return finder_.arrival(motion_.last(neuron), hit, mode_.pattern().row(neuron));
 }
 
 int Screening::open(int neuron) {

@@ -67,8 +67,8 @@ class Screening {
     const EventEffect& effect() const noexcept { return effect_; }
     /// Until when an explicit step knows the distances of all neurons that samples hold beside boundaries.
     double known_beside() const noexcept { return known_beside_; }
-    /// Of a hit of a neuron on its last piece; see HeldBeside.
-    Doubt doubt(int neuron, const Hit& hit) const;
+    /// How a neuron comes to a hit on its last piece.
+    Arrival arrival(int neuron, const Hit& hit) const;
 
     /// Ends the step at u and reduces the known distances by the paths. Neurons with an event are examined again in the
     /// next step.
