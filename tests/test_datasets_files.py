@@ -237,6 +237,15 @@ def test_a_missing_entry_of_a_parquet_file_is_named(tmp_path):
         rf.datasets.from_parquet(path, label="y", features=["v"])
 
 
+def test_an_integer_beyond_floats_is_named_where_a_reader_leaves_its_column_as_text(tmp_path):
+    """As pandas 2.2 does with such a column of a table."""
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"u": [1, 2], "v": ["3", f" -{10**400}"], "y": [0, 1]}).to_parquet(path)
+    found = "column 'v' must hold numbers only, found an integer that no float can hold at row 1"
+    with pytest.raises(ValueError, match=found):
+        rf.datasets.from_parquet(path, label="y", positive=1)
+
+
 def test_a_file_that_is_no_parquet_is_refused(write):
     with pytest.raises(ValueError, match=r"path must name a Parquet file, found 'table\.csv'"):
         rf.datasets.from_parquet(write(GOOD), label="kind")

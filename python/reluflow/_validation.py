@@ -10,6 +10,7 @@ import importlib
 import math
 import numbers
 import operator
+import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ PatternArray: TypeAlias = npt.NDArray[np.int8]
 
 LARGEST_INTEGER = 2**63 - 1  # what the core can hold
 REAL_KINDS = "biuf"  # numpy dtype kinds that convert to float64 without a loss of meaning
+INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def invalid(name: str, expected: str, found: object) -> ValueError:
@@ -108,18 +110,23 @@ def _first_other(raw: npt.NDArray[Any]) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a float can be read from a value."""
+    """Tell whether a float can be read from a value, or from its text."""
     try:
         float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
-    return True
+    return not _is_long(value)
+
+
+def _is_long(value: object) -> bool:
+    """Tell whether a value is the text of an integer that no float can hold: it is read as infinite."""
+    return isinstance(value, str) and INTEGER.fullmatch(value) is not None and math.isinf(float(value))
 
 
 def no_number(value: object) -> str:
     """Return for a message a value from which no float can be read."""
     plain = value.item() if isinstance(value, np.generic) else value
-    return "an integer that no float can hold" if isinstance(plain, int) else repr(plain)
+    return "an integer that no float can hold" if isinstance(plain, int) or _is_long(plain) else repr(plain)
 
 
 def read_array(value: npt.ArrayLike, name: str, shape: str) -> npt.NDArray[Any]:
