@@ -6,6 +6,7 @@ import pytest
 
 import reluflow as rf
 from reluflow import convex
+from reluflow.convex import _conic, _max_margin
 
 
 def phi(Z, leak=0.0):
@@ -361,6 +362,19 @@ def test_a_network_that_sees_no_sample_has_no_layer_for_them():
     found = convex.layer_margin(data, rf.Network([[-1.0, 0.0]], [1.0]), 2)
     assert found.status == "infeasible"
     assert found.multipliers.tolist() == [1.0, 0.0]
+
+
+def test_a_dual_that_the_solver_knows_to_four_digits_is_polished(monkeypatch):
+    """As releases of it do of a sample that is 1e7 times longer than another."""
+
+    def worse(*arguments):
+        answer = _conic.solve_dual(*arguments)
+        return answer._replace(duals=answer.duals * [0.9999, 1.0])
+
+    monkeypatch.setattr(_max_margin, "solve_dual", worse)
+    pair = convex.dual(rf.Dataset([[1e7], [-1.0]], [1, 1]))
+    assert pair.status == "optimal"
+    assert pair.value == pytest.approx(1 + 1e-7, rel=1e-10)
 
 
 @pytest.mark.parametrize("solve", [convex.max_margin, convex.dual])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -38,6 +39,9 @@ SUPPORT_RTOLS = (
     1e-4,
     1e-8,
 )  # |λ_i||x_i| beside the largest that makes a support sample; tried in turn
+# A direction where ±λᵀφ(Xu) is at least 1 - this can carry a neuron. Of a sample that is 1e7 times longer than another
+# the solver knows λ to four digits or six, as its release goes: the second one is tried where the first does not do.
+NEAR_ONE = (1e-5, 1e-2)
 
 Solver = Callable[[Samples, Sequence[Piece], float, Deadline], Answer]
 
@@ -202,12 +206,13 @@ def best_found(
     first = bounded(samples, pricing, neurons, signs, without_noise(answer.duals, norms, NOISE_RTOL), deadline)
     best = first
     tried: set[bytes] = set()
-    for rtol in (*SUPPORT_RTOLS, *SUPPORT_RTOLS):
+    for near_one, rtol in product(NEAR_ONE, (*SUPPORT_RTOLS, *SUPPORT_RTOLS)):
         if deadline.passed or (best is not first and best.gap <= gap_tol):
             break
         source = without_noise(answer.duals if best is first else best.duals, norms, rtol)
         duals = np.where(y * source > 0, source, 0.0)
-        start = active_set(samples.R, y, duals, pricing.directions(duals, neurons), samples.leak)
+        directions = pricing.directions(duals, neurons, near_one)
+        start = active_set(samples.R, y, duals, directions, samples.leak)
         mark = start.support.tobytes() + start.boundaries.tobytes()
         if mark in tried or not len(start.sizes):
             continue

@@ -26,7 +26,6 @@ MAX_NEW_PIECES = 4  # a sign and a round: more of them slow the program down wit
 ENOUGH = 1e-8  # values up to 1 + ENOUGH end the search; the polish does the rest
 RANDOM_STARTS = 200  # of climbs: each that ends above 1 saves a search by branch and bound
 NOISE_RTOL = 1e-8  # duals below this are the interior-point method's way to write 0
-NEAR_ONE = 1e-5  # a direction of value at least 1 - NEAR_ONE, relatively, can carry a neuron
 
 
 class Pricing(Protocol):
@@ -38,8 +37,8 @@ class Pricing(Protocol):
         """Return pieces, not ``known`` by their keys, where ±λᵀφ(Xu) > 1; none if there are none."""
         ...
 
-    def directions(self, duals: FloatArray, neurons: FloatArray) -> Directions:
-        """Return the directions where ±λᵀφ(Xu) is nearly as large as it gets."""
+    def directions(self, duals: FloatArray, neurons: FloatArray, near_one: float) -> Directions:
+        """Return the directions where ±λᵀφ(Xu) is nearly as large as it gets, 1 - ``near_one`` and more."""
         ...
 
     def norm(self, duals: FloatArray, neurons: FloatArray, deadline: Deadline) -> DualNorm:
@@ -78,13 +77,13 @@ class HalfCells:
         pieces = [self.piece(sign, u) for u in units]
         return [piece for piece in pieces if piece.key(self.y) not in known][:MAX_NEW_PIECES]
 
-    def directions(self, duals: FloatArray, neurons: FloatArray) -> Directions:
+    def directions(self, duals: FloatArray, neurons: FloatArray, near_one: float) -> Directions:
         """Climb from the neurons and the samples."""
         units, signs = [np.empty((0, self.R.shape[1]))], [np.empty(0)]
         for sign in (1.0, -1.0):
             total = RectifiedSum.of(self.R, sign * duals, self.leak)
             values, found, _ = total.climb(total.starts(neurons))
-            near = values >= 1 - NEAR_ONE
+            near = values >= 1 - near_one
             units.append(found[near])
             signs.append(np.full(int(near.sum()), sign))
         rows = np.vstack(units)
@@ -120,13 +119,13 @@ class Cells:
             pieces += new[:MAX_NEW_PIECES]
         return pieces
 
-    def directions(self, duals: FloatArray, neurons: FloatArray) -> Directions:
+    def directions(self, duals: FloatArray, neurons: FloatArray, near_one: float) -> Directions:
         """Project in every cell where the unconstrained maximum is large enough."""
         del neurons
         rows, signs, slopes = [np.empty((0, self.R.shape[1]))], [np.empty(0)], [np.empty((0, len(self.R)))]
         for sign in (1.0, -1.0):
-            index, values, units = self.maxima(sign * duals, 1 - NEAR_ONE)
-            near = values >= 1 - NEAR_ONE
+            index, values, units = self.maxima(sign * duals, 1 - near_one)
+            near = values >= 1 - near_one
             rows.append(units[near])
             signs.append(np.full(int(near.sum()), sign))
             slopes.append(self.slopes[index[near]])
