@@ -120,6 +120,10 @@ class Flow final : public Run {
     double log_pull(Index sample) const;
     bool is_fitted(Index sample) const;
     Index moves_unseen(double rate);
+    bool is_held_by_rounding();
+    Vector rounding_of_pulls() const;
+    std::vector<char> hides_decay() const;
+    Index moves_by_decay(const std::vector<char>& hidden) const;
     bool begins_beside_rest() const;
     bool rest_or_stall(double rate);
     void rest();
@@ -136,6 +140,7 @@ class Flow final : public Run {
     void finish_roles();
     void finish_hidden_tails();
     void finish_unseen(Index sample);
+    void finish_hidden_decay(Index neuron);
     void finish_out_of_reach();
     std::string gradient_message() const;
     std::string at_rest_message() const;

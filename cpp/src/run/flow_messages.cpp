@@ -168,6 +168,14 @@ void Flow::finish_unseen(Index sample) {
                                 gradient_message());
 }
 
+void Flow::finish_hidden_decay(Index neuron) {
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " while weight decay still moves neuron " +
+                                std::to_string(neuron) +
+                                ", by less than the rounding error of the sample weights that hold it; ask for an "
+                                "earlier time, or for more weight decay; " +
+                                gradient_message());
+}
+
 void Flow::finish_out_of_reach() {
     std::vector<Index> unseen;
     for (Index i = 0; i < data_.n(); ++i)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "base/tolerances.hpp"
 #include "run/flow.hpp"
@@ -259,7 +260,7 @@ void Flow::rest() {
     rest_log_t_ = state_.clock.log_t();
     if (std::isinf(time_stop().log_t())) {
         stepper_->settle();
-        finish(Status::stationary, at_rest_message());
+        if (!is_held_by_rounding()) finish(Status::stationary, at_rest_message());
     } else {
         wait(at_rest_message());
     }
@@ -268,11 +269,14 @@ void Flow::rest() {
 /// Goes to the time stop, at which the state is the present one, but for neurons that weight decay takes to zero.
 void Flow::wait(std::string message) {
     stepper_->settle();
+    if (is_held_by_rounding()) return;
     const Clock stop = time_stop();
-    if (stepper_->waveform().decays()) keep_checkpoint(true);  // states behind it are found from there
+    const bool decays = stepper_->waveform().decays();
+    if (decays) keep_checkpoint(true);  // states behind it are found from there
+    const std::vector<char> stands = decays ? hides_decay() : std::vector<char>();
     const auto go_to = [&](const Clock& then) {
-        if (stepper_->waveform().decays())
-            fade(stepper_->expansion(), state_, plan_.objective.decay * (then.t() - state_.clock.t()));
+        const double decayed = plan_.objective.decay * (then.t() - state_.clock.t());
+        if (decays) fade(stepper_->expansion(), state_, decayed, stands);
         state_.clock = then;
     };
     if (plan_.save_by != SaveBy::log_norm)

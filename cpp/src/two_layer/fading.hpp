@@ -1,14 +1,16 @@
 /// Neurons that weight decay takes to zero while the others rest.
 #pragma once
 
+#include <vector>
+
 #include "two_layer/expansion.hpp"
 #include "two_layer/state.hpp"
 
 namespace reluflow {
 
 /// Moves the neurons whose gradient the decay outweighs on by the time in which the decay alone takes weights to
-/// e^-decayed of themselves. Gradients are those of the start of the step and stand still, and so do all other neurons.
-/// A neuron is taken to stay in its pattern.
-void fade(const Expansion& expansion, State& state, double decayed);
+/// e^-decayed of themselves. Gradients are those of the start of the step and stand still, and so do all other neurons,
+/// those with stands[j] != 0 among them. A neuron is taken to stay in its pattern.
+void fade(const Expansion& expansion, State& state, double decayed, const std::vector<char>& stands);
 
 }  // namespace reluflow

@@ -1,0 +1,92 @@
+/// What weight decay moves below the rounding of what holds it.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/tolerances.hpp"
+#include "run/flow.hpp"
+
+namespace reluflow {
+
+namespace {
+
+/// What pulls a neuron is known beside the decay if its rounding is no more than this part of it.
+constexpr double kKnownPart = 1e-5;
+/// By so much, relative to itself, a neuron may move unseen in the time that is left.
+constexpr double kHiddenMove = 1e-6;
+
+}  // namespace
+
+/// About the rounding of the gradients of the neurons, relative to the mass: weights answer to the rounding of the sums
+/// that outputs and targets are.
+Vector Flow::rounding_of_pulls() const {
+    const Parameters& neurons = state_.parameters;
+    const Waveform& waveform = stepper_->waveform();
+    Vector squares = Vector::Zero(neurons.neurons());
+    Vector slopes(neurons.neurons());
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!waveform.is_live(i)) continue;
+        const auto x = data_.X().row(i).transpose();
+        const int boundary = data_.boundary_of(i);
+        double terms = waveform.is_linear() ? std::abs(data_.targets()[i]) : 1.0;
+        for (Index j = 0; j < neurons.neurons(); ++j) {
+            const int side = state_.mode.side(j, boundary) * data_.orientation(i);
+            slopes[j] = side > 0 ? 1.0 : side < 0 ? neurons.leak() : 0.0;
+            if (slopes[j] > 0.0 && !neurons.is_lifted(j))
+                terms += slopes[j] * std::abs(neurons.a[j] * neurons.w.col(j).dot(x));
+        }
+        squares.array() += (waveform.response(i) * terms * x.norm() * slopes).array().square();
+    }
+    return std::numeric_limits<double>::epsilon() * squares.cwiseSqrt();
+}
+
+/// True where the run has ended, since the state does not stay until then though nothing is seen to move.
+bool Flow::is_held_by_rounding() {
+    if (!stepper_->waveform().decays()) return false;
+    const Index neuron = moves_by_decay(hides_decay());
+    if (neuron >= 0) finish_hidden_decay(neuron);
+    return neuron >= 0;
+}
+
+/// The neurons for which that is too much beside the decay: whether it takes them away is not read off their pull.
+std::vector<char> Flow::hides_decay() const {
+    const double known = kKnownPart * stepper_->waveform().decay_rate();
+    const Vector rounding = rounding_of_pulls();
+    std::vector<char> hidden(static_cast<std::size_t>(rounding.size()));
+    for (Index j = 0; j < rounding.size(); ++j)
+        hidden[static_cast<std::size_t>(j)] =
+            rounding[j] > known && state_.parameters.log_size(static_cast<int>(j)) > std::log(kSmallestNeuron);
+    return hidden;
+}
+
+/// A neuron that the decay would move in the time that is left though no pull shows it; -1 if there is none. Samples at
+/// rest answer to any motion but at right angles to the gradients of their margins.
+Index Flow::moves_by_decay(const std::vector<char>& hidden) const {
+    const Parameters& neurons = state_.parameters;
+    const Index stride = neurons.rank() + 1;
+    Vector pull = Vector::Zero(neurons.neurons() * stride);
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        if (hidden[static_cast<std::size_t>(j)] == 0) continue;
+        if (neurons.is_lifted(j) || (neurons.a[j] == 0.0 && neurons.w.col(j).isZero(0.0))) return j;
+        pull.segment(j * stride, neurons.rank()) = neurons.w.col(j);
+        pull[j * stride + neurons.rank()] = neurons.a[j];
+    }
+    std::vector<Index> live;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (stepper_->waveform().is_live(i)) live.push_back(i);
+    take_away_held(live, pull);
+    const double left = plan_.objective.decay * (time_stop().t() - state_.clock.t());
+    Index most = -1;
+    double moved = kHiddenMove / std::min(left, 1.0);
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        if (hidden[static_cast<std::size_t>(j)] == 0) continue;
+        const double part = pull.segment(j * stride, stride).norm() / std::hypot(neurons.w.col(j).norm(), neurons.a[j]);
+        if (part <= moved) continue;
+        moved = part;
+        most = j;
+    }
+    return most;
+}
+
+}  // namespace reluflow
