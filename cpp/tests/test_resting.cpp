@@ -93,7 +93,7 @@ void weights_and_time_are_those_of_the_closed_form(LossKind loss) {
     CHECK(std::abs(waveform.log_mass() - std::log(tails(loss, data, q, 0.0L) / kShare)) <= 1e-13L);
     CHECK(waveform.smallest_margin() == 20.0);
     Defect defect(data, objective(loss));
-    CHECK(defect.measure(waveform, 0.4, 1.0) <= 1e-12);
+    CHECK(defect.measure(waveform, 0.4, 1.0, 0.5) <= 1e-12);
 }
 
 /// Its derivative by a margin is minus the weight over the share.

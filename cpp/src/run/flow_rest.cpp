@@ -190,10 +190,14 @@ bool Flow::only_rattles() {
 bool Flow::is_fitted() const {
     if (!stepper_->waveform().is_linear() || stepper_->waveform().decays()) return false;
     const double most = data_.targets().cwiseAbs().maxCoeff();
-    const double rounding = kFittedErrorUlps * std::numeric_limits<double>::epsilon() * most;
+    const Waveform& waveform = stepper_->waveform();
     const Vector& errors = stepper_->expansion().margins();
-    for (Index i = 0; i < data_.n(); ++i)
-        if (stepper_->waveform().is_live(i) && std::abs(errors[i]) > rounding) return false;
+    const double terms = stepper_->expansion().series().terms();
+    for (Index i = 0; i < data_.n(); ++i) {
+        const double size = std::max(most, waveform.size_of_terms(i, terms));
+        const double rounding = kFittedErrorUlps * std::numeric_limits<double>::epsilon() * size;
+        if (waveform.is_live(i) && std::abs(errors[i]) > rounding) return false;
+    }
     return true;
 }
 
@@ -202,7 +206,8 @@ RateNoise Flow::rate_noise() const {
     const Waveform& waveform = stepper_->waveform();
     const double norm = waveform.driving_norm();
     if (waveform.is_linear()) {
-        const double now = waveform.decays() ? norm : waveform.mean_norm() + waveform.target_norm();
+        const double terms = Waveform::kTermPart * stepper_->expansion().series().terms() * waveform.mean_square();
+        const double now = waveform.decays() ? norm : waveform.mean_norm() + std::max(waveform.target_norm(), terms);
         return {kErrorNoise * now, kErrorNoise * now};
     }
     return {kRateRounding * norm, kRateNoise * norm * std::max(1.0, norm * stepper_->square())};

@@ -24,6 +24,7 @@ Defect::Defect(const Dataset& data, const Objective& objective)
       signs_(data.signs()),
       counts_(data.counts()),
       least_(is_of_margins(loss_) ? Vector::Ones(data.n()) : Vector(data.targets().cwiseAbs())),
+      unknown_(least_),
       norms_(data.X().rowwise().norm()),
       live_(data.n()),
       tails_(data.n()),
@@ -34,7 +35,7 @@ Defect::Defect(const Dataset& data, const Objective& objective)
       asked_(data.n()),
       scale_(data.n()) {}
 
-double Defect::measure(const Waveform& waveform, double end, double square) {
+double Defect::measure(const Waveform& waveform, double end, double square, double terms) {
     const double step = waveform.step();
     start_ = Eigen::Map<const Vector>(waveform.margins(0), start_.size());
     for (Index i = 0; i < live_.size(); ++i) {
@@ -45,6 +46,9 @@ double Defect::measure(const Waveform& waveform, double end, double square) {
             width_[i] /= 1.0 + step * waveform.response(i) * square * norms_[i] * norms_[i];
         }
     }
+    unknown_ = least_;
+    if (waveform.is_linear())
+        for (Index i = 0; i < unknown_.size(); ++i) unknown_[i] = std::max(least_[i], waveform.size_of_terms(i, terms));
     double worst = 0.0;
     const auto look = [&](double part) {
         const double missed = weights_at(waveform, part * end);
@@ -62,7 +66,7 @@ double Defect::weights_at(const Waveform& waveform, double u) {
     read(waveform, u);
     ask();
     const double ulp = kMarginUlps * std::numeric_limits<double>::epsilon();
-    const auto rounding = ulp * (least_.array() + q_.array().abs().max(start_.array().abs()));
+    const auto rounding = ulp * (unknown_.array() + q_.array().abs().max(start_.array().abs()));
     const bool keeps_mass = waveform.is_prescribed() && waveform.keeps_mass();
     if (keeps_mass && !waveform.is_linear()) asked_ *= std::exp(log_mass_ - waveform.log_mass());
     if (waveform.is_linear())

@@ -18,9 +18,10 @@ class Defect {
 
     /// max_u H Σ_i |p_i from margins - p_i used| |x_i| over points of (0, end], less what rounding explains. This
     /// bounds the motion of a neuron, relative to its size, due to wrong weights. The error of time counts in the same
-    /// way. `square` is |θ|². In a Radau step the weight of a sample responds to its own margin; then only the part of
-    /// the defect that remains after this response counts. NaN on a step that is not finite.
-    double measure(const Waveform& waveform, double end, double square);
+    /// way. `square` is |θ|², `terms` see StateSeries. In a Radau step the weight of a sample responds to its own
+    /// margin; then only the part of the defect that remains after this response counts. NaN on a step that is not
+    /// finite.
+    double measure(const Waveform& waveform, double end, double square, double terms);
 
   private:
     void read(const Waveform& waveform, double u);
@@ -31,7 +32,8 @@ class Defect {
     Resting resting_;
     Vector signs_;
     Vector counts_;
-    Vector least_;  // |q| of which the rounding counts at least: that of the network's output
+    Vector least_;    // |q| of which the rounding counts at least: that of the network's output,
+    Vector unknown_;  // and that of the terms of one that is an error
     Vector norms_;
     Vector live_;   // 1 for an active sample, else 0
     Vector tails_;  // the same of those that share in the mass

@@ -32,7 +32,7 @@ class Expansion {
     /// that is below kLeastAllowed, orders may be missing and the step has to be repeated.
     double expand(double step);
     /// The defect of the weights until `end`, relative to the size of the neurons; see Defect.
-    double defect(double end) { return defect_.measure(waveform_, end, series_->square()); }
+    double defect(double end) { return defect_.measure(waveform_, end, series_->square(), series_->terms()); }
     /// Bound of the last Taylor terms, relative to the size of a neuron.
     double tolerance() const noexcept { return present_tolerance_; }
     /// What the steps before may have done to the weights, as a part of their sum.

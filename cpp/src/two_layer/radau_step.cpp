@@ -103,10 +103,6 @@ RadauStep::RadauStep(const Dataset& data, Objective objective, const Settings& s
       start_change_(data.n()),
       live_(data.n(), 1),
       rounding_of_(Vector::Zero(data.n())) {
-    if (is_linear_)
-        rounding_of_ =
-            kErrorUlps * std::numeric_limits<double>::epsilon() * data.counts().cwiseProduct(data.targets().cwiseAbs());
-    rounding_ = rounding_of_.maxCoeff();
     const Index most = std::min(kMaxActive, data.n());
     for (auto* list : {&active_, &heavy_, &weighing_}) list->reserve(data.n());
     residual_.resize(kStages * (most + 1));
@@ -148,11 +144,11 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     left_ = quiet && !is_linear_ ? kLeftByExplicit * expansion.tolerance() : 0.0;
     expansion.waveform().set_step(step);
     guess(expansion, step);
-    if (!is_linear_ && expansion.waveform().has_decay()) note_rounding(expansion.waveform());
+    square_ = expansion.series().square();
+    if (is_linear_ || expansion.waveform().has_decay()) note_rounding(expansion.waveform(), expansion.series().terms());
     factorisations_ = 0;
     iterations_ = 0;
     order_ = kMaxOrder;  // the order that an explicit step would have taken
-    square_ = expansion.series().square();
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
@@ -162,11 +158,14 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     is_turning_ = turns_ && !keeps_mass_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
 }
 
-/// Margins that decay balances stand still, and weights with them, which are then known to the rounding of margins.
-void RadauStep::note_rounding(const Waveform& waveform) {
+/// Errors are known to the rounding of their targets and of the terms of their outputs. Margins that decay balances
+/// stand still, and weights with them, which are then known to the rounding of margins.
+void RadauStep::note_rounding(const Waveform& waveform, double terms) {
     const double part = keeps_mass_ ? kErrorUlps * std::numeric_limits<double>::epsilon() : 0.0;
     for (Index i = 0; i < data_.n(); ++i)
-        rounding_of_[i] = part * (1.0 + std::abs(waveform.margins(0)[i])) * start_weights_[i];
+        rounding_of_[i] = part * (is_linear_ ? data_.counts()[i] * std::max(std::abs(data_.targets()[i]),
+                                                                            waveform.size_of_terms(i, terms))
+                                             : (1.0 + std::abs(waveform.margins(0)[i])) * start_weights_[i]);
     rounding_ = rounding_of_.maxCoeff();
 }
 

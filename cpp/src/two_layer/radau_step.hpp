@@ -84,7 +84,7 @@ class RadauStep {
     static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
     void begin(Expansion& expansion, double step, bool quiet);
-    void note_rounding(const Waveform& waveform);
+    void note_rounding(const Waveform& waveform, double terms);
     void guess(const Expansion& expansion, double step);
     void guess_onward(Index sample, double step);
     double onward_log_change(int node, Index sample, double step) const;

@@ -26,4 +26,11 @@ void StateSeries::measure_sizes() {
     });
 }
 
+double StateSeries::terms() const noexcept {
+    double sum = 0.0;
+    for (Index j = 0; j < neurons(); ++j)
+        if (!parameters().is_lifted(j)) sum += std::abs(parameters().a[j]) * sizes_[j];
+    return std::min(sum, 0.5 * square());  // of deferred neurons a is that of an earlier step
+}
+
 }  // namespace reluflow

@@ -52,6 +52,8 @@ class StateSeries {
     virtual double work(int order) const noexcept = 0;
     /// Σ |θ|² at the start, in working coordinates.
     virtual double square() const noexcept = 0;
+    /// Σ |a_j| |w_j| at the start: what the terms of an output over |x| add up to at most.
+    double terms() const noexcept;
 
   protected:
     /// `floor` is added to the sizes that terms are compared with. State and groups must outlive the series.

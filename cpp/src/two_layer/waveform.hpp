@@ -37,6 +37,8 @@ class Waveform {
     /// kFineWeightError only.
     static constexpr double kFineMargin = 1e5;
     static constexpr double kFineWeightError = 1e-7;
+    /// The rounding of an output is some ulp of its terms, and for that of a target kFittedErrorUlps are allowed.
+    static constexpr double kTermPart = 1.0 / 8.0;
 
     Waveform(const Dataset& data, Objective objective);
 
@@ -119,6 +121,9 @@ class Waveform {
     /// The size that the error of a weight is relative to, where the weight itself may be smaller: errors are
     /// differences of outputs and targets.
     double least_known(Index i) const noexcept { return is_linear_ ? counts_[i] * largest_target_ : 0.0; }
+    /// The size of a target whose rounding is about that of an output, a sum of terms that may be far above it. `terms`
+    /// over |x| add up to at most that (StateSeries::terms).
+    double size_of_terms(Index sample, double terms) const noexcept { return kTermPart * terms * norms_[sample]; }
     /// True if weights may change their signs.
     bool is_linear() const noexcept { return is_linear_; }
     bool decays() const noexcept { return decay_ > 0.0 && !leaves_out_decay_; }
