@@ -51,7 +51,9 @@ class CellSearch {
   private:
     /// Cells of one point at most.
     static constexpr int kMaxCells = 6000;
-    /// Proofs that are tried of one direction, some tenths of a second, and of all cells that begin alike.
+    /// And where proofs may be cheaper than cells.
+    static constexpr int kFewCells = 100;
+    /// Proofs that are tried of one direction, some tenths of a second, and of all cells that begin alike, or first.
     static constexpr int kMostProofs = 1000;
     static constexpr int kFewProofs = 30;
     /// A row below this part of its terms is their rounding.
@@ -86,8 +88,9 @@ class CellSearch {
     bool rests(int group, const Vector& d);
     bool rests_on_a_side(const Vector& d);
     bool is_best_of_all(const Vector& d, int most_cells);
+    bool is_best_of_cells(const Vector& d, int most_cells);
     RestSearch beside(const Vector& d, const std::vector<int>& signs, int most) const;
-    RestSearch::Found look_beside(const Vector& d);
+    RestSearch::Found look_beside(const Vector& d, int most);
     bool is_proved_at_rest(const Cell& all, std::size_t known);
     Vector best_toward(const Vector& d, const Vector& ahead);
     bool feeds_others(int a) const;

@@ -95,13 +95,24 @@ bool CellSearch::rests_on_a_side(const Vector& d) {
     return std::ranges::any_of(sides, [](const auto& one) { return one.second; });
 }
 
-// Whether a direction is the best of all cells that touch it: the first of which it is not is enough.
+// Whether a direction is the best of all cells that touch it. A few proofs and a few cells come before many of them:
+// where the one needs thousands the other may need ten.
 bool CellSearch::is_best_of_all(const Vector& d, int most_cells) {
-    gap_ = nullptr;
-    if (!one_by_one_ && !unbound_) {
-        const RestSearch::Found found = look_beside(d);
-        if (found != RestSearch::Found::nothing) return found == RestSearch::Found::rests;
+    if (one_by_one_ || unbound_) return is_best_of_cells(d, most_cells);
+    RestSearch::Found found = look_beside(d, kFewProofs);
+    if (found == RestSearch::Found::nothing) {
+        const bool is_best = is_best_of_cells(d, std::min(kFewCells, most_cells));
+        if (gap_ == nullptr) return is_best;
+        found = look_beside(d, kMostProofs);
     }
+    if (found == RestSearch::Found::nothing) return is_best_of_cells(d, most_cells);
+    gap_ = nullptr;
+    return found == RestSearch::Found::rests;
+}
+
+// The first cell of which it is not the best is enough.
+bool CellSearch::is_best_of_cells(const Vector& d, int most_cells) {
+    gap_ = nullptr;
     near_ = &d;
     most_cells_ = most_cells;
     asks_ = true;
@@ -138,8 +149,8 @@ RestSearch CellSearch::beside(const Vector& d, const std::vector<int>& signs, in
     return {seen, kept, std::move(sides), most, interrupt_};
 }
 
-RestSearch::Found CellSearch::look_beside(const Vector& d) {
-    RestSearch search = beside(d, {}, kMostProofs);
+RestSearch::Found CellSearch::look_beside(const Vector& d, int most) {
+    RestSearch search = beside(d, {}, most);
     const RestSearch::Found found = search.search();
     if (found == RestSearch::Found::moves) lower_ = best_toward(d, search.direction());
     return found;
