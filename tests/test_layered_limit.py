@@ -9,7 +9,7 @@ import pytest
 
 import reluflow as rf
 from reluflow.layered._frozen import Frozen
-from reluflow.layered._limit_of import degree_of
+from reluflow.layered._graph import degree_of
 
 
 def separable(seed: int, n: int, d: int) -> rf.Dataset:

@@ -23,6 +23,17 @@ def svd(matrix: FloatArray, *, full_matrices: bool = True) -> tuple[FloatArray, 
     return left, sizes, right
 
 
+def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns."""
+    try:
+        values, vectors = np.linalg.eigh(matrix)
+    except np.linalg.LinAlgError:
+        if not np.isfinite(matrix).all():
+            raise
+        values, vectors = scipy.linalg.eigh(matrix, driver="ev")
+    return values, vectors
+
+
 def least_squares(matrix: FloatArray, aim: FloatArray, rcond: float | None = None) -> FloatArray:
     """Return the x of least norm for which |matrix x - aim| is least; `rcond` as in numpy.linalg.lstsq."""
     try:

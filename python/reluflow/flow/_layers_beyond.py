@@ -18,8 +18,8 @@ import numpy.typing as npt
 from .._validation import FloatArray
 from ..layered import DeepSolution
 from ..layered._frozen import Frozen
+from ..layered._graph import degree_of
 from ..layered._integrate import Hook, Layered, core_options
-from ..layered._limit_of import degree_of
 
 # Ends of the legs after which the limit is asked for, by log |θ|.
 LOG_NORMS = (8.0, 10.0, 12.0, 14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 150.0, 200.0, 260.0, 340.0)

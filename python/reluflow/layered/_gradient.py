@@ -95,6 +95,23 @@ def duals(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArra
     return np.asarray(targets * (np.exp(-q) if loss == "exponential" else expit(-q)))
 
 
+def complex_duals(outputs: Numbers, targets: FloatArray, loss: str, counts: FloatArray | None = None) -> Numbers:
+    """Return what `duals` does, for complex outputs: each is an analytic function of them."""
+    each = np.ones(outputs.shape[-2]) if counts is None else counts
+    if loss == "squared":
+        found: Numbers = targets - outputs
+    elif loss == "cross_entropy":
+        power = np.exp(outputs - outputs.real.max(axis=-1, keepdims=True))
+        found = targets - power / power.sum(axis=-1, keepdims=True)
+    elif loss == "exponential":
+        found = targets * np.exp(-targets * outputs)
+    else:
+        q = targets * outputs
+        small = np.exp(-q * np.sign(q.real))  # no power overflows
+        found = targets * np.where(q.real > 0, small, 1.0) / (1.0 + small)
+    return np.asarray(each[:, None] * found)
+
+
 def log_loss(outputs: FloatArray, targets: FloatArray, loss: str, counts: FloatArray | None = None) -> float:
     """Return the logarithm of the sum of the losses, of samples that count 1 each or `counts`."""
     each = np.ones(len(outputs)) if counts is None else counts

@@ -227,3 +227,21 @@ def core_graph(nodes: tuple[Node, ...]) -> tuple[list[Any], list[Any]]:
         for edge in node.edges
     ]
     return listed, edges
+
+
+def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
+    """Return the degree of homogeneity of a network in its parameters, or 0 and why it has none."""
+    degrees = [0]
+    for v, node in enumerate(nodes[1:], start=1):
+        found = set()
+        for edge in node.edges:
+            if (edge.idx >= 0).any():
+                found.add(degrees[edge.src] + 1)
+            if edge.const is not None and edge.const.any():
+                found.add(degrees[edge.src])
+        if node.bias is not None and (node.bias >= 0).any():
+            found.add(1)
+        if len(found) != 1:
+            return 0, f"paths of layer {v - 1} have different numbers of parameters (biases or skips)"
+        degrees.append(found.pop())
+    return degrees[-1], ""

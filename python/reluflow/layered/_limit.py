@@ -23,7 +23,8 @@ class LayeredLimit(ReadOnly):
     ----------
     kind : {"direction", "finite", "none"}
     network : DeepNetwork
-        The limit: of norm 1 as a direction, at its own norm as a critical point; the last state of kind ``none``.
+        The limit: of norm 1 as a direction, at its own norm as a critical point; the last state of kind ``none``, and
+        where no KKT point was found near it, with the duals that fit it best.
     degree : int
         L of f(c θ) = c^L f(θ); 0 where the network is not homogeneous.
     margin : float
@@ -46,7 +47,8 @@ class LayeredLimit(ReadOnly):
         Dimension of the continuum of such points in the last pattern, rotations between linear layers among them;
         `network` is the one nearest to the state.
     turn : float
-        Angle between the state and the limit; of a critical point |θ - limit|/|θ|, and 0 of zero, to which decay leads.
+        Angle between the state and the limit, nan if no KKT point was found near; of a critical point |θ - limit|/|θ|,
+        and 0 of zero, to which decay leads.
     turn_rate : float
         How fast θ/|θ| turns, in radians for each unit of log |θ|, at the last state; nan where |θ| does not grow.
     layer_norms : ndarray, shape (number of layers,)

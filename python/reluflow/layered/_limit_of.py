@@ -11,8 +11,8 @@ from ..limits._checks import Residuals
 from ..limits._growing import doubts_of_rest
 from ._boxes import RANK_TOL, multipliers_in_boxes
 from ._frozen import Frozen
-from ._gradient import Numbers, duals
-from ._graph import Node
+from ._gradient import Numbers, complex_duals, duals
+from ._graph import Node, degree_of
 from ._limit import LayeredLimit
 from ._margins import margins_at
 from ._model import Problem
@@ -27,28 +27,15 @@ _WEIGHT_PART = 1e-6
 _CERTIFIED_TOL = 1e-9
 # A state that is farther from the point than this may tend to another one.
 _NEAR = 0.1
+# Newton's method does not come back from farther away; nor from so many sets one after the other.
+_AFAR = 3 * _NEAR
+_TRIES_AFAR = 2
+# No such point is looked for where more than this part of θ is no pull of the samples; at most 0.17 were, near one.
+_MOST_LEFT = 0.3
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
 _OUTWEIGHS = 1e12
 # The equations of more unknowns are not set up: a dense matrix and its singular values, some seconds.
 MOST_UNKNOWNS = 1500
-
-
-def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
-    """Return the degree of homogeneity of a network in its parameters, or 0 and why it has none."""
-    degrees = [0]
-    for v, node in enumerate(nodes[1:], start=1):
-        found = set()
-        for edge in node.edges:
-            if (edge.idx >= 0).any():
-                found.add(degrees[edge.src] + 1)
-            if edge.const is not None and edge.const.any():
-                found.add(degrees[edge.src])
-        if node.bias is not None and (node.bias >= 0).any():
-            found.add(1)
-        if len(found) != 1:
-            return 0, f"paths of layer {v - 1} have different numbers of parameters (biases or skips)"
-        degrees.append(found.pop())
-    return degrees[-1], ""
 
 
 def limit_of_layers(net: DeepNetwork, frozen: Frozen, problem: Problem) -> LayeredLimit:
@@ -138,8 +125,24 @@ class _Search:
     def _direction(self) -> LayeredLimit:
         y, L = self.targets[:, 0], self.degree
         q = y * self.f[:, 0]
-        theta = np.asarray(self.net.theta / q[self.used].min() ** (1.0 / L))
-        support = self._first_support(q)
+        scale = float(q[self.used].min() ** (1.0 / L))
+        state = np.asarray(self.net.theta / scale)
+        fit, left = self._fit(q)
+        theta, full, freedom, turn = state, fit * scale ** (L - 2), 0, np.nan
+        if left <= _MOST_LEFT and (found := self._point_near(state, np.flatnonzero(fit))) is not None:
+            theta, full, freedom = found
+            turn = self._turn_to(theta)
+        margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
+        residuals = self._checked(theta, full * y, margins - 1.0)
+        size = float(np.linalg.norm(theta))
+        margin = float(margins[self.used].min()) / size**L
+        reasons = self._doubts(residuals, turn)
+        return self._limit("direction", theta / size, full * y, residuals, reasons, freedom, turn, margin)
+
+    def _point_near(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int] | None:
+        """Return a KKT point near the state with its λ and freedom, if there is one, by changes of the support."""
+        y = self.targets[:, 0]
+        tries_afar = 0
         for _ in range(_SET_CHANGES):
             theta, lam, freedom = self._newton(theta, support)
             full = np.zeros(len(y))
@@ -147,28 +150,28 @@ class _Search:
             margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
             wrong = support[lam < 0]
             missing = np.flatnonzero(self.used & (margins < 1.0 - _CERTIFIED_TOL))
-            if not len(wrong) and not np.setdiff1d(missing, support).size:
+            tries_afar = tries_afar + 1 if self._turn_to(theta) > _NEAR else 0
+            before, support = support, np.setdiff1d(support, wrong[np.argsort(lam[lam < 0])][:1])
+            support = np.union1d(support, missing)
+            if tries_afar == _TRIES_AFAR or np.array_equal(support, before):
                 break
-            support = np.union1d(np.setdiff1d(support, wrong[np.argsort(lam[lam < 0])][:1]), missing)
-        residuals = self._checked(theta, full * y, margins - 1.0)
-        size = float(np.linalg.norm(theta))
-        unit = theta / size
-        state = self.net.theta / self.net.norm
-        turn = 2.0 * float(np.arctan2(np.linalg.norm(unit - state), np.linalg.norm(unit + state)))
-        reasons = self._doubts(residuals, turn)
-        margin = float(margins[self.used].min()) / size**L
-        return self._limit("direction", unit, full * y, residuals, reasons, freedom, turn, margin)
+        return (theta, full, freedom) if self._turn_to(theta) <= _NEAR else None
 
-    def _first_support(self, q: FloatArray) -> IntArray:
-        """Return the samples of some weight at the state, those among them that a non-negative fit uses."""
-        weight = np.exp(-(q - q[self.used].min()))
-        near = np.flatnonzero(self.used & (weight >= _WEIGHT_PART))
+    def _turn_to(self, theta: FloatArray) -> float:
+        """Return the angle between the state and θ."""
+        unit, state = theta / np.linalg.norm(theta), self.net.theta / self.net.norm
+        return 2.0 * float(np.arctan2(np.linalg.norm(unit - state), np.linalg.norm(unit + state)))
+
+    def _fit(self, q: FloatArray) -> tuple[FloatArray, float]:
+        """Return the λ >= 0 of samples of some weight for which Σ λ ∇q + Σ μ ∇z is nearest to θ; how far, of |θ|."""
+        near = np.flatnonzero(self.used & (np.exp(-(q - q[self.used].min())) >= _WEIGHT_PART))
         J = self.targets[near] * self.frozen.gradients(self.net.theta, near)
         N = self.frozen.normals(self.net.theta)
         scale = float(np.linalg.norm(J)) or 1.0
-        columns = np.vstack((J, N, -N)).T / scale
-        fit = nnls(columns, self.net.theta)[0][: len(near)]
-        return near[fit > 0] if (fit > 0).any() else near
+        found, left = nnls(np.vstack((J, N, -N)).T / scale, self.net.theta)
+        fit = np.zeros(len(q))
+        fit[near] = found[: len(near)] / scale
+        return fit, float(left) / self.net.norm
 
     def _newton(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int]:
         """Solve θ = Σ λ ∇q + Σ μ ∇z, q = 1 on the support, z = 0 on what slides, by least-norm steps."""
@@ -183,7 +186,7 @@ class _Search:
             B = np.vstack((y[support, None] * frozen.gradients(x[:P], support), frozen.normals(x[:P])))
             return np.block([[np.eye(P) - H, -B.T], [B, np.zeros((len(B), len(B)))]])
 
-        x, null = zero_near(lambda x: self._equations(x, support), jacobian, x)
+        x, null = zero_near(lambda x: self._equations(x, support), jacobian, x, P, lambda t: self._turn_to(t) > _AFAR)
         return x[:P], x[P : P + k], dimensions(null[:, :P])
 
     def _equations(self, x: FloatArray, support: IntArray) -> FloatArray:
@@ -200,10 +203,16 @@ class _Search:
         """Newton on the gradient of the objective, with z = 0 on what slides."""
         P = self.frozen.count
         x = np.concatenate((self.net.theta, self._multipliers(self.net.theta)))
-        x, null = zero_near(self._gradient, lambda x: derivative(self._gradient, x), x)
-        theta, freedom = x[:P], dimensions(null[:, :P])
         size = float(np.linalg.norm(self.net.theta)) or 1.0
-        turn = float(np.linalg.norm(theta - self.net.theta)) / size
+
+        def distance(theta: FloatArray) -> float:
+            return float(np.linalg.norm(theta - self.net.theta)) / size
+
+        x, null = zero_near(
+            self._gradient, lambda x: derivative(self._gradient, x), x, P, lambda theta: distance(theta) > _AFAR
+        )
+        theta, freedom = x[:P], dimensions(null[:, :P])
+        turn = distance(theta)
         lam = self._duals(np.asarray(self.frozen.outputs(theta)))
         residuals = self._checked(theta, lam, None)
         reasons = self._doubts(residuals, turn)
@@ -221,21 +230,8 @@ class _Search:
 
     def _duals(self, f: Numbers) -> Numbers:
         """-∂L/∂f, of complex outputs too."""
-        if not np.iscomplexobj(f):
-            return duals(f, self.targets, self.loss, self.counts)
-        each = np.ones(f.shape[-2]) if self.counts is None else self.counts
-        if self.loss == "squared":
-            found: Numbers = self.targets - f
-        elif self.loss == "cross_entropy":
-            power = np.exp(f - f.real.max(axis=-1, keepdims=True))
-            found = self.targets - power / power.sum(axis=-1, keepdims=True)
-        elif self.loss == "exponential":
-            found = self.targets * np.exp(-self.targets * f)
-        else:
-            q = self.targets * f
-            small = np.exp(-q * np.sign(q.real))  # no power overflows
-            found = self.targets * np.where(q.real > 0, small, 1.0) / (1.0 + small)
-        return np.asarray(each[:, None] * found)
+        of_real = not np.iscomplexobj(f)
+        return (duals if of_real else complex_duals)(f, self.targets, self.loss, self.counts)
 
     def _multipliers(self, theta: FloatArray) -> FloatArray:
         """Return the multipliers that leave least of the gradient at a state."""
@@ -314,9 +310,13 @@ class _Search:
         reasons = []
         for name in ("stationarity", "complementarity", "primal", "sign"):
             value = getattr(residuals, name)
-            if not value <= _CERTIFIED_TOL:
+            if np.isnan(value):
+                reasons.append(f"{name} is not known, as numbers are beyond the largest double")
+            elif value > _CERTIFIED_TOL:
                 reasons.append(f"{name} does not hold, to {value:.2g}")
-        if not turn <= _NEAR:
+        if np.isnan(turn):
+            reasons.append(f"no KKT point was found within {_NEAR} of the state")
+        elif turn > _NEAR:
             reasons.append(f"the state is {turn:.2g} away from it")
         return reasons
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._linear_algebra import svd
+from .._linear_algebra import eigh
 from .._validation import FloatArray
 from ._gradient import Numbers
 
@@ -27,20 +27,41 @@ _DIRECTION_TOL = 1e-6
 
 
 def zero_near(
-    function: Callable[[Numbers], Numbers], jacobian: Callable[[FloatArray], FloatArray], x: FloatArray
+    function: Callable[[Numbers], Numbers],
+    jacobian: Callable[[FloatArray], FloatArray],
+    x: FloatArray,
+    count: int,
+    is_far: Callable[[FloatArray], bool],
 ) -> tuple[FloatArray, FloatArray]:
-    """Find a zero by least-norm steps of Newton's method; return it with what moves it nowhere, as rows."""
+    """Find a zero by least-norm steps of Newton's method; return it with what moves it nowhere, as rows.
+
+    The equations are those of a stationary point of `count` parameters with the multipliers of what is kept, which
+    follow in `x`: their Jacobian is (S, -Bᵀ; B, 0) with a symmetric S. Where the parameters are far it ends.
+    """
     rest = np.asarray(function(x), dtype=np.float64)
-    for _ in range(_STEPS):
+    for left in range(_STEPS, -1, -1):
         size = float(np.linalg.norm(rest))
-        U, s, V = svd(jacobian(x))
+        matrix = jacobian(x)
+        if not (np.isfinite(size) and np.isfinite(matrix).all()):  # beyond the largest double
+            return x, np.empty((0, len(x)))
+        U, s, V = _singular_values(matrix, count)
         is_solved = size <= _ROUNDINGS * np.finfo(np.float64).eps * np.linalg.norm(x)
-        trial = None if is_solved else _shorter(function, x, size, rest, (U, s, V))
+        ends = is_solved or not left or is_far(x[:count])
+        trial = None if ends else _shorter(function, x, size, rest, (U, s, V))
         if trial is None:
-            return x, V[s <= _RANK_TOL * s[0]]
+            break
         x, rest = trial
-    _, s, V = svd(jacobian(x))
     return x, V[s <= _RANK_TOL * s[0]]
+
+
+def _singular_values(jacobian: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return U, s, V of a Jacobian, from the eigenvalues of (S, -Bᵀ; -B, 0), in a third of the time."""
+    turn = np.where(np.arange(len(jacobian)) < count, 1.0, -1.0)
+    symmetric = turn[:, None] * jacobian
+    values, vectors = eigh(symmetric)
+    order = np.argsort(-np.abs(values))
+    values, vectors = values[order], vectors[:, order]
+    return turn[:, None] * vectors * np.where(values < 0, -1.0, 1.0), np.abs(values), vectors.T
 
 
 def _shorter(
