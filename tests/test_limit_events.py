@@ -105,11 +105,16 @@ def test_margins_later_in_the_run_are_those_of_the_limit(name: str) -> None:
     case = OTHER_MARGINS[name]
     limit = case.run(rf.Stop(limit=True)).limit
     assert limit.certified, limit.reason
-    for size in (15.0, 60.0):
+    reasons = []
+    for size in (15.0, 60.0, 200.0):
         later = case.run(rf.Stop(log_norm=size))
         assert 0.9 * limit.margin < margin_of(later.final, case.data) <= limit.margin * (1 + 1e-9)
-    assert later.limit.certified, later.limit.reason
-    assert later.limit.margin == pytest.approx(limit.margin, rel=1e-10)
+        assert later.limit.margin == pytest.approx(limit.margin, rel=1e-10)
+        if not later.limit.certified:
+            reasons.append(later.limit.reason)
+    # By rounding one of them may not tell whether neurons outside the limit leave the pattern on the way.
+    assert len(reasons) <= 1
+    assert all("or may" in reason for reason in reasons)
 
 
 def test_an_euler_method_comes_to_no_margin_above_that_of_the_limit() -> None:

@@ -91,13 +91,23 @@ def test_a_side_that_rounding_decides_is_not_taken() -> None:
 
 
 def test_two_neurons_hold_a_value_until_one_crosses() -> None:
-    """Neuron 0 crosses at log t = 1.8e7; both were taken to slide onto the boundary, where the value would be 0."""
-    data, net = rf.Dataset(np.array(CUBE, dtype=np.float64), CUBE_LABELS), rf.Network(CUBE_WEIGHTS, [1e-3, 1e-3])
-    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
-    assert sol.status == "reached_limit", sol.message
-    limit = sol.limit
-    assert limit.network(data.X) == pytest.approx([0, 0, (2 / 3) ** 0.5, 0, (2 / 3) ** 0.5, 0, 0], abs=1e-12)
-    assert limit.network.pattern[:, 0].tolist() == [-1, 1]
+    """Neuron 0 crosses at log t = 1.8e7; both were taken to slide onto the boundary, where the value would be 0.
+
+    How far from it they are is beyond the digits, so that rounding decides which starts are certified, and where.
+    """
+    data = rf.Dataset(np.array(CUBE, dtype=np.float64), CUBE_LABELS)
+    n_certified = 0
+    for seed in range(10):
+        near = 1.0 + (seed > 0) * 1e-15 * np.random.default_rng(seed).standard_normal(np.shape(CUBE_WEIGHTS))
+        sol = rf.integrate(data, rf.Network(CUBE_WEIGHTS * near, [1e-3, 1e-3]), until=rf.Stop(limit=True))
+        if sol.status != "reached_limit":
+            assert "below the digits of the run is on which side of them neurons stay" in sol.message
+            continue
+        limit = sol.limit
+        assert limit.network(data.X) == pytest.approx([0, 0, (2 / 3) ** 0.5, 0, (2 / 3) ** 0.5, 0, 0], abs=1e-12)
+        assert limit.network.pattern[:, 0].tolist() == [-1, 1]
+        n_certified += 1
+    assert n_certified > 0
 
 
 def test_a_neuron_crosses_where_weights_at_rest_jump() -> None:
