@@ -34,7 +34,7 @@ _TRIES_AFAR = 2
 _MOST_LEFT = 0.3
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
 _OUTWEIGHS = 1e12
-# The equations of more unknowns are not set up: a dense matrix and its singular values, some seconds.
+# The equations of more unknowns are not set up: a dense matrix and its eigenvalues, some seconds.
 MOST_UNKNOWNS = 1500
 
 
