@@ -15,7 +15,7 @@ using namespace reluflow::layered;
 using reluflow::tests::local_form;
 using reluflow::tests::Uniform;
 
-constexpr int kProblems = 1500;
+constexpr int kProblems = reluflow::tests::fewer_sanitized(1500);
 
 // Places above read those below, most of them nothing else, and forces that boundaries hold by some of their pulls.
 LocalForm held_form(int seed, bool shared, double leak) {

@@ -13,7 +13,7 @@ using namespace reluflow;
 using namespace reluflow::layered;
 using reluflow::tests::local_form;
 
-constexpr int kProblems = 200;
+constexpr int kProblems = reluflow::tests::fewer_sanitized(200);
 
 std::vector<std::vector<int>> all_signs(int count) {
     std::vector<std::vector<int>> all{{}};

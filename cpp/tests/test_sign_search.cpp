@@ -14,7 +14,7 @@ using namespace reluflow;
 using namespace reluflow::layered;
 using reluflow::tests::local_form;
 
-constexpr int kProblems = 1500;
+constexpr int kProblems = reluflow::tests::fewer_sanitized(1500);
 
 bool has(const std::vector<CellMinimum>& all, const CellMinimum& one) {
     return std::ranges::any_of(all, [&](const CellMinimum& other) {
