@@ -11,8 +11,19 @@ Eigen::MatrixXd span_basis(const Eigen::MatrixXd& columns) {
     return qr.householderQ() * Eigen::MatrixXd::Identity(columns.rows(), qr.rank());
 }
 
-Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target) {
-    return columns.completeOrthogonalDecomposition().solve(target);
+Vector least_squares(const Eigen::MatrixXd& columns, const Vector& target, std::optional<double> zero) {
+    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factors;
+    if (zero) factors.setThreshold(*zero);
+    factors.compute(columns);
+    return factors.solve(target);
+}
+
+Vector outside_span(const Eigen::MatrixXd& columns, const Vector& vector, double zero) {
+    Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(columns);
+    factors.setThreshold(zero);
+    Vector coordinates = factors.householderQ().adjoint() * vector;
+    coordinates.head(factors.rank()).setZero();
+    return factors.householderQ() * coordinates;
 }
 
 double least_eigenvalue(const Eigen::MatrixXd& symmetric) {

@@ -1,6 +1,5 @@
 /// A run to a time beyond the digits of a stalled loss: samples at rest keep their weights, and the others a share
 /// beside them (docs/design/resting.md).
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/tolerances.hpp"
+#include "numeric/decompositions.hpp"
 #include "problem/loss.hpp"
 #include "run/flow.hpp"
 
@@ -236,10 +236,7 @@ void Flow::hold_margins(double part) {
         margin_gradient(i, gradient);
         gradients.col(k) = roots[k] * gradient;
     }
-    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factors;
-    factors.setThreshold(kSpanTol);
-    factors.compute(gradients);
-    const Vector held = factors.solve(-pull);
+    const Vector held = least_squares(gradients, -pull, kSpanTol);
     for (Index k = 0; k < count; ++k) state_.offsets[rests[static_cast<std::size_t>(k)]] += part * held[k] / roots[k];
 }
 

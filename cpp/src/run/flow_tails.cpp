@@ -1,11 +1,11 @@
 /// Samples that move the network without being seen: their weights are below the rounding of those that cancel.
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "base/tolerances.hpp"
+#include "numeric/decompositions.hpp"
 #include "run/flow.hpp"
 
 namespace reluflow {
@@ -109,11 +109,7 @@ void Flow::take_away_held(const std::vector<Index>& samples, Vector& pull) const
         if (norm > 0.0) gradients.col(count++) = gradient / norm;
     }
     if (count == 0) return;
-    Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(gradients.leftCols(count));
-    factors.setThreshold(kSpanTol);
-    Vector coordinates = factors.householderQ().adjoint() * pull;
-    coordinates.head(factors.rank()).setZero();
-    pull = factors.householderQ() * coordinates;
+    pull = outside_span(gradients.leftCols(count), pull, kSpanTol);
 }
 
 }  // namespace reluflow
