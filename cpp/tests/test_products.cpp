@@ -77,6 +77,21 @@ void a_product_of_rows_does_not_depend_on_the_others(Index size) {
     }
 }
 
+/// Nor does it matter to a product with rows where the two stand, so that equal ones stay equal.
+void a_transposed_product_does_not_depend_on_where_it_stands(Index rows, Index terms, Index cols) {
+    const Matrix A = Matrix::Random(rows, terms);
+    const Matrix B = Matrix::Random(cols, terms);
+    Matrix all(rows, cols);
+    multiply_transposed(A, B, all);
+    Matrix turned(cols, rows);
+    multiply_transposed(B, A, turned);
+    CHECK(turned == all.transpose());
+    Matrix alone(rows, cols);
+    for (Index i = 0; i < rows; ++i)
+        for (Index j = 0; j < cols; ++j) multiply_transposed(A.row(i), B.row(j), alone.block(i, j, 1, 1));
+    CHECK(alone == all);
+}
+
 void a_product_over_no_terms_is_zero() {
     Matrix out = Matrix::Ones(2, 3);
     multiply_transposed(Matrix(2, 0), Matrix(3, 0), out);
@@ -100,6 +115,7 @@ int main() {
     the_products_agree_with_plain_loops(130, 500, 129);
     the_products_agree_with_plain_loops(300, 1, 70);
     for (const Index size : {0, 1, 3, 4, 5, 20, 61}) a_product_of_rows_does_not_depend_on_the_others(size);
+    for (const Index terms : {1, 20, 21, 200}) a_transposed_product_does_not_depend_on_where_it_stands(69, terms, 31);
     a_product_over_no_terms_is_zero();
     the_counter_sees_an_allocation();
     for (const Index rows : {1, 63, 64, 65, 200})
