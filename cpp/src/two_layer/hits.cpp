@@ -95,12 +95,19 @@ Hit HitFinder::first_boundary(int piece, double end, std::span<const NearBoundar
     Clearance clearance(motion_, piece, zero_tol(motion_.size(piece)), rate_tol(piece));
     clearance.set_limit(end - begin);
     Hit hit;
+    hit_piece_ = -1;
+    Coefficients z;
     for (const auto& tangent : find_tangents(piece, candidates, sides, clearance)) {
         if (clearance.rules_out(tangent) || clearance.is_left(tangent)) continue;
-        const KnownFall root = first_descent_to(piece, tangent.boundary, sides, clearance.limit());
+        motion_.boundary_series(piece, motion_.data().normals().row(tangent.boundary).data(), z);
+        const KnownFall root = first_descent_to(piece, tangent.boundary, z, sides, clearance.limit());
         if (root.at > clearance.limit()) continue;
-        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.boundary < hit.boundary))
+        if (begin + root.at < hit.u || (begin + root.at == hit.u && tangent.boundary < hit.boundary)) {
             hit = {begin + root.at, HitKind::boundary, tangent.boundary, 0, 0.0, true, begin + root.seen, root.rests};
+            hit_piece_ = piece;
+            hit_boundary_ = tangent.boundary;
+            std::copy_n(z, motion_.order() + 1, hit_series_);
+        }
         clearance.set_limit(root.at);
     }
     return hit;
@@ -136,10 +143,11 @@ std::span<const HitFinder::Tangent> HitFinder::find_tangents(int piece, std::spa
     return {tangents_.data(), count};
 }
 
-/// When the piece reaches the boundary from the neuron's side of it, in time since its begin.
-KnownFall HitFinder::first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const {
-    Coefficients c{};
-    motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), c);
+/// When the piece, with this series of z, reaches the boundary from the neuron's side of it, in time since its begin.
+KnownFall HitFinder::first_descent_to(int piece, int boundary, const Coefficients& series,
+                                      std::span<const std::int8_t> sides, double limit) const {
+    Coefficients c;
+    std::copy_n(series, motion_.order() + 1, c);
     if (sides[boundary] < 0) negate(c, motion_.order());
     const double zero = zero_tol(motion_.size(piece));
     const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero);
@@ -177,36 +185,10 @@ KnownFall HitFinder::leave_boundary(const Coefficients& c, double zero, double l
 /// When a neuron that goes back to the boundary it has just left, at a rate that counts as none, has come so far beyond
 /// it over several steps, or one that is long, that it is across. `distance`: at the begin, which c has as zero.
 KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients& c, double limit) const {
-    Coefficients drift{};
+    Coefficients drift;
     std::copy_n(c, motion_.order() + 1, drift);
     drift[0] = std::min(distance, 0.0);
     return known_fall(drift, motion_.order(), drifted(piece), limit);
-}
-
-bool HitFinder::is_there(int piece, const Hit& hit, double u) const {
-    if (hit.kind != HitKind::boundary || hit.rests) return false;
-    Coefficients c{};
-    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), c);
-    const double zero = zero_tol(motion_.size(piece));
-    return std::abs(c[0]) > zero && std::abs(evaluate(c, motion_.order(), u - motion_.piece(piece).begin)) <= zero;
-}
-
-Arrival HitFinder::arrival(int piece, const Hit& hit, std::span<const std::int8_t> sides) const {
-    if (hit.kind == HitKind::output_sign)
-        return {kNoRoot, beside_.doubt_of_output(piece, hit.u, output_rate_noise(piece, sides, hit.u))};
-    if (hit.kind != HitKind::boundary || hit.rests) return {};
-    Coefficients z{};
-    motion_.boundary_series(piece, motion_.data().normals().row(hit.boundary).data(), z);
-    return {rate_across(piece, z, hit.u),
-            beside_.doubt(piece, hit.boundary, sides[hit.boundary], z, hit.u, zero_tol(motion_.size(piece)))};
-}
-
-double HitFinder::rate_across(int piece, const Coefficients& z, double u) const {
-    const double moved = kCouplingPart / kLatePart * motion_.state_error();  // by what events of others do, at most
-    if (std::abs(z[0]) > 2.0 * moved * (motion_.size(piece) + std::abs(motion_.a(piece)[0]))) return kNoRoot;
-    const double size = std::hypot(motion_.size(piece), motion_.a(piece)[0]);  // a root that is seldom asked for
-    if (std::abs(z[0]) > moved * size) return kNoRoot;
-    return std::abs(evaluate_derivative(z, motion_.order(), u - motion_.piece(piece).begin)) / size;
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the

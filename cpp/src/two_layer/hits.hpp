@@ -113,7 +113,8 @@ class HitFinder {
     double output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
-    KnownFall first_descent_to(int piece, int boundary, std::span<const std::int8_t> sides, double limit) const;
+    KnownFall first_descent_to(int piece, int boundary, const Coefficients& series, std::span<const std::int8_t> sides,
+                               double limit) const;
     double rate_across(int piece, const Coefficients& z, double u) const;
     KnownFall drift_across(int piece, double distance, const Coefficients& c, double limit) const;
     /// So far beyond a boundary a neuron is across it.
@@ -129,6 +130,9 @@ class HitFinder {
     HeldBeside beside_;
     std::vector<Tangent> tangents_;
     std::vector<int> met_;
+    int hit_piece_ = -1;  // of the last hit of a boundary, and its series z
+    int hit_boundary_ = -1;
+    Coefficients hit_series_{};
     double worst_inconsistency_ = 0.0;
     Numbers coordinates_, multipliers_, work_;
 };

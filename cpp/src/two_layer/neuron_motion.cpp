@@ -290,7 +290,7 @@ void NeuronMotion::contribution_series(int boundary, double u, double* below, do
 bool NeuronMotion::side_series(int boundary, double u, std::int8_t side, double* c) const noexcept {
     std::fill_n(c, order_, 0.0);
     bool acts = false;
-    Coefficients weight{};
+    Coefficients weight;
     for (const int sample : data_.samples_of(boundary)) {
         const double coefficient = data_.coefficient(sample);
         const double slope = coefficient * side > 0.0 ? 1.0 : leak_;
@@ -347,8 +347,9 @@ double NeuronMotion::acting_rate(int piece, std::span<const std::int8_t> sides, 
 
 void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before, std::int8_t after) {
     if (before == after) return;
-    Coefficients change{};
-    Coefficients of_side{};
+    Coefficients change;
+    Coefficients of_side;
+    std::fill_n(change, order_, 0.0);
     for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
         const double part = (after == side ? 1.0 : 0.0) - (before == side ? 1.0 : 0.0);
         if (part == 0.0 || !side_series(boundary, u, side, of_side)) continue;
