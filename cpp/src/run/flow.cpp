@@ -7,6 +7,7 @@
 #include "base/errors.hpp"
 #include "base/tolerances.hpp"
 #include "numeric/polynomial.hpp"
+#include "numeric/products.hpp"
 
 namespace reluflow {
 
@@ -84,18 +85,37 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                               "shape (" + std::to_string(given->rows()) + ", " + std::to_string(given->cols()) + ")",
                               "of shape (" + std::to_string(W.rows()) + ", " + std::to_string(data_.n()) + ")");
     const std::size_t d = data_.d();
+    // Plain sums tell the sign where they are above their rounding, by norms, and what may underflow.
+    const auto first_sample = [&](std::size_t boundary) {
+        return data_.raw().row(data_.samples_of(static_cast<int>(boundary))[0]).data();
+    };
+    Vector lengths(given ? 0 : data_.n_boundaries());
+    for (Index boundary = 0; boundary < lengths.size(); ++boundary)
+        lengths[boundary] = data_.raw().row(data_.samples_of(static_cast<int>(boundary))[0]).stableNorm();
+    const double terms = static_cast<double>(d) + 4.0;
+    const double rounding = terms * std::numeric_limits<double>::epsilon();
+    const double least = terms * std::numeric_limits<double>::min();
     const double work = static_cast<double>(W.rows() * data_.n_boundaries() * data_.d());
     pool_.run_pieces(W.rows(), kPiece, work, [&](Index begin, Index end) {
-        for (Index j = begin; j < end; ++j)
+        Vector z(given ? 0 : data_.n_boundaries());
+        for (Index j = begin; j < end; ++j) {
+            if (!given) multiply_rows(data_.n_boundaries(), first_sample, W.row(j).data(), data_.d(), z.data());
+            const double unknown = given ? 0.0 : rounding * W.row(j).stableNorm();
             for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
                 const int sample = data_.samples_of(static_cast<int>(boundary))[0];
-                const int sign = given ? (*given)(j, sample)
-                                       : exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
+                int sign = 0;
+                if (given)
+                    sign = (*given)(j, sample);
+                else if (std::abs(z[boundary]) > unknown * lengths[boundary] + least)
+                    sign = z[boundary] > 0.0 ? 1 : -1;
+                else
+                    sign = exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
                 int side = sign * data_.orientation(sample);
                 if (!given && !data_.is_full_rank() && is_off_span(W.row(j).stableNorm(), j, boundary, side))
                     side = -side;
                 state_.mode.set_side(j, boundary, static_cast<std::int8_t>(side));
             }
+        }
     });
     first_pattern_ = state_.mode.pattern().sample_signs(data_);
 }
