@@ -58,8 +58,6 @@ void add_entries(const double* tables, const Codes& codes, Index count, Index wi
 /// longer.
 class SubsetSums {
   public:
-    SubsetSums() : rows_(kChunk * kStrip), tables_(kTables * kSubsets * kStrip) {}
-
     /// Sums for these codes, of which each sum has one for each chunk of n_rows, of a strip with `columns` columns.
     /// fill(row, stride, rows) writes these columns of the kChunk rows from `row` on, except rows beyond the last.
     template <class Fill>
@@ -67,7 +65,9 @@ class SubsetSums {
         width_ = padded(columns);
         const auto size = static_cast<std::size_t>(codes.which.count() * width_);
         if (sums_.size() < size) sums_.resize(size);
-        std::fill(rows_.begin(), rows_.end(), 0.0);  // columns of padding stay zero
+        rows_.resize(kChunk * kStrip);
+        tables_.resize(kTables * kSubsets * kStrip);  // not before: few groups need none
+        std::fill(rows_.begin(), rows_.end(), 0.0);   // columns of padding stay zero
         const Index chunks = chunks_of(n_rows);
         for (Index first = 0; first < chunks; first += kTables) {
             const Index count = std::min(kTables, chunks - first);

@@ -50,6 +50,14 @@ struct Strip {
     }
 };
 
+/// Calls body<Count>() with a count, at most kTogether, that the compiler knows.
+template <Index Count = 1, class Body>
+void with_count(Index count, const Body& body) {
+    if constexpr (Count < kTogether)
+        if (count > Count) return with_count<Count + 1>(count, body);
+    body.template operator()<Count>();
+}
+
 }  // namespace
 
 NeuronSeries::NeuronSeries(const State& state, const Groups& groups, double floor, Pool& pool)
@@ -167,14 +175,10 @@ void NeuronSeries::gather_moments(Matrix& moments) const {
                 std::fill_n(to + x * moments.cols(), groups_.count(), 0.0);
         }
         if (groups_.is_identity()) return;
-        const auto add = [&](Index count) {
+        with_count(end - begin, [&]<Index Count>() {
             for (Index j = 0; j < neurons(); ++j)
-                for (Index x = 0; x < count; ++x) to[x * moments.cols() + of[j]] += from[x * neurons() + j];
-        };
-        if (end - begin == kTogether)
-            add(kTogether);  // a number that the compiler knows
-        else
-            add(end - begin);
+                for (Index x = 0; x < Count; ++x) to[x * moments.cols() + of[j]] += from[x * neurons() + j];
+        });
     });
 }
 
