@@ -204,12 +204,29 @@ def _sizes(net: Network) -> FloatArray:
     return sizes
 
 
+def _are_moderate(X: FloatArray, net: Network) -> bool:
+    """Whether bounds of the sizes by the largest entries tell that none of them is refused.
+
+    Extrema are asked of the ufuncs: a short run takes no longer than the wrappers around these.
+    """
+    outputs = net.a.reshape(net.width, -1)
+    entries = np.maximum.reduce(np.abs(np.concatenate((net.W, outputs), axis=1)), axis=1)
+    largest = float(np.maximum.reduce(entries)) * math.sqrt(net.W.shape[1] + outputs.shape[1])
+    longest = float(np.maximum.reduce(np.abs(X), axis=None)) * math.sqrt(X.shape[1])
+    return (
+        bool(np.minimum.reduce(entries) >= _core.SMALLEST_NEURON)
+        and largest <= _core.LARGEST_NEURON
+        and net.width * largest * largest * longest <= _core.LARGEST_OUTPUT
+    )
+
+
 def check_sizes(X: FloatArray, net: Network) -> None:
     """Refuse neurons whose squares leave the range of floats; the bounds are those of the core."""
+    if _are_moderate(X, net):
+        return
     least, most = _core.SMALLEST_NEURON, _core.LARGEST_NEURON
     sizes = _sizes(net)
     largest = float(np.maximum.reduce(sizes))
-    # Sums and extrema are asked of the ufuncs: a short run takes no longer than the wrappers around these.
     if not (np.minimum.reduce(sizes) >= least and largest <= most):
         _refuse_sizes(sizes)
     longest = math.sqrt(np.maximum.reduce(np.add.reduce(X * X, axis=1)))
