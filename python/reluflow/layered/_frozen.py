@@ -62,6 +62,18 @@ class Frozen(Backward):
             values[..., of_node] = z[v][..., self.held[of_node, 2], self.held[of_node, 1]]
         return values
 
+    def contradicted(self, theta: FloatArray) -> float:
+        """Return the largest z on the wrong side of the pattern, in units of its layer's largest, or of what slides."""
+        worst = 0.0
+        for v, z in enumerate(self.pre_activations(theta)):
+            if v == 0 or self.nodes[v].leak is None:
+                continue
+            largest = float(np.abs(z).max())
+            if largest > 0:
+                worst = max(worst, float(np.maximum(-self.sides[v] * z, 0.0).max()) / largest)
+        held = np.abs(self.held_values(theta))
+        return max(worst, float(held.max()) if len(held) else 0.0)
+
     def pull(self, theta: Numbers, lam: Numbers, mu: Numbers) -> Pull:
         """Return Σ λ_ik ∇f_k(x_i) + Σ μ_a ∇z_a, with λ of the shape (n, K) and μ (h,)."""
         self.outputs(theta)

@@ -31,6 +31,7 @@ class Backward:
         self._z: list[Numbers] = [X]
         self._h: list[Numbers] = [X]
         self._matrices: list[list[Numbers]] = [[]]
+        self._deltas: dict[int, Numbers] = {}
 
     def outputs(self, theta: Numbers) -> Numbers:
         """Return f, shape (n, K), and keep what `descent` needs of it."""
@@ -60,7 +61,7 @@ class Backward:
         from_h[-1] += duals
         for v in range(len(self.nodes) - 1, 0, -1):
             node = self.nodes[v]
-            delta = self._to_z(v, from_h[v]) + from_z[v]
+            delta = self._deltas[v] = self._to_z(v, from_h[v]) + from_z[v]
             for edge, A in zip(node.edges, self._matrices[v], strict=True):
                 skips = edge.tap == "z"
                 moved = delta.swapaxes(-1, -2) @ (self._z if skips else self._h)[edge.src]
@@ -72,6 +73,14 @@ class Backward:
                 used = node.bias >= 0
                 np.add.at(out.T, node.bias[used], delta.sum(axis=-2).T[used])
         return out
+
+    def sent(self, v: int) -> Numbers:
+        """Return h of a node at the θ of the last `outputs`, shape (n, size)."""
+        return self._h[v]
+
+    def came_back(self, v: int) -> Numbers:
+        """Return what came back to z of a node in the last `descent`, shape (n, size)."""
+        return self._deltas[v]
 
     def _slope(self, v: int, leak: float) -> FloatArray:
         """Return the slopes of the units of a node that is not linear, shape (n, size)."""

@@ -10,14 +10,17 @@ from .._validation import FloatArray, IntArray
 from ..limits._checks import Residuals
 from ..limits._growing import doubts_of_rest
 from ._boxes import RANK_TOL, multipliers_in_boxes
+from ._decayed import falls_to_zero
 from ._frozen import Frozen
 from ._gradient import Numbers, complex_duals, duals
 from ._graph import Node, degree_of
+from ._leaving import doubts_of_leaving
 from ._limit import LayeredLimit
 from ._margins import margins_at
 from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
+from ._vanishing import doubts_of_vanishing, ends_of, vanishing_units
 
 # The active set changes a few times at most: the weights of the state choose it.
 _SET_CHANGES = 20
@@ -34,6 +37,10 @@ _TRIES_AFAR = 2
 _MOST_LEFT = 0.3
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
 _OUTWEIGHS = 1e12
+# A dual of the squared loss below this part of its terms is rounding.
+_ROUNDING = 1e-12
+# The same beside units that vanish, whose numbers keep digits.
+_IS_WALL = 1e3
 # The equations of more unknowns are not set up: a dense matrix and its eigenvalues, some seconds.
 MOST_UNKNOWNS = 1500
 
@@ -89,30 +96,10 @@ class _Search:
     # --- decay to zero ---
 
     def _falls_to_zero(self) -> bool:
-        """Whether decay outweighs whatever the samples pull, here and at all smaller θ.
-
-        Of degree L, θ·Σ λ ∇f = L Σ λ f, and |f(x)| <= r^L F(x) with r = |θ| and F the outputs of the network of ones
-        on |x| without kinks. So |θ| falls for ever where L Σ |λ| F r^(L-2) is below the least decay. Of degree one that
-        grows while θ falls: such a network ends at a critical point of its own norm.
-        """
-        if self.decay is None or self.degree < 2 or not self.decay.min() > 0:
+        if self.decay is None:
             return False
-        if any(abs(node.leak or 0.0) > 1.0 for node in self.net.nodes):  # a kink may make |z| larger
-            return False
-        at_ones = [np.abs(self.frozen.X)]
-        for node in self.net.nodes[1:]:
-            reads = [(edge.idx >= 0) + (0.0 if edge.const is None else np.abs(edge.const)) for edge in node.edges]
-            sums = sum(at_ones[edge.src] @ read.T for edge, read in zip(node.edges, reads, strict=True))
-            at_ones.append(sums + (0.0 if node.bias is None else 1.0 * (node.bias >= 0)))
-        r, L = self.net.norm, self.degree
-        outputs = r**L * at_ones[-1]
-        if self.loss == "squared":
-            most = np.abs(self.targets) + outputs
-        else:
-            most = np.exp(outputs) if self.loss == "exponential" else np.ones_like(outputs)
-        each = np.ones(len(outputs)) if self.counts is None else self.counts
-        pull = float((each[:, None] * most * at_ones[-1]).sum())
-        return bool(L * pull * r ** (L - 2) < self.decay.min())
+        how = (self.loss, self.counts, self.decay, self.degree, self.net.norm)
+        return falls_to_zero(self.net.nodes, self.frozen.X, self.targets, *how)
 
     def _zero(self) -> LayeredLimit:
         zero = np.zeros_like(self.net.theta)
@@ -136,7 +123,7 @@ class _Search:
         residuals = self._checked(theta, full * y, margins - 1.0)
         size = float(np.linalg.norm(theta))
         margin = float(margins[self.used].min()) / size**L
-        reasons = self._doubts(residuals, turn)
+        reasons = self._doubts(residuals, turn) or self._leaving(theta, full * y, state)
         return self._limit("direction", theta / size, full * y, residuals, reasons, freedom, turn, margin)
 
     def _point_near(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int] | None:
@@ -219,6 +206,7 @@ class _Search:
         if not reasons and self.decay is None and self.loss != "squared":
             margins = margins_at(self.frozen, theta, self.targets, lam, self.used)
             reasons = doubts_of_rest(*margins, self._size(theta, lam, False))
+        reasons = reasons or self._leaving(theta, lam, None)
         return self._limit("finite", theta, lam, residuals, reasons, freedom, turn, np.nan)
 
     def _gradient(self, x: Numbers) -> Numbers:
@@ -250,7 +238,7 @@ class _Search:
         mu = multipliers_in_boxes(self.frozen, theta, felt, np.asarray(aim))
         rest = self.frozen.pull(theta, lam2, mu).theta - aim
         stationarity = float(np.linalg.norm(rest)) / self._size(theta, lam2, above is not None)
-        wrong = self._contradicted(theta)
+        wrong = self.frozen.contradicted(theta)
         if above is None:
             return Residuals(stationarity, 0.0, 0.0, wrong)
         signed = self.targets[:, 0] * lam
@@ -260,6 +248,32 @@ class _Search:
         return Residuals(
             stationarity, complementarity, float(np.maximum(-above[self.used], 0.0).max()), max(wrong, negative)
         )
+
+    def _leaving(self, theta: FloatArray, lam: FloatArray, scaled: FloatArray | None) -> list[str]:
+        """Say whether units leave the point, the vanishing ones first; `scaled` is the state of a direction."""
+        lam2, state = lam.reshape(len(self.targets), -1), self.net.theta if scaled is None else scaled
+        kept, least = self.frozen.normals(theta), np.ones(len(theta))
+        if scaled is None:
+            least = np.zeros(len(theta)) + (0.0 if self.decay is None else self.decay)
+            mu = multipliers_in_boxes(self.frozen, theta, lam2, least * theta)
+            if self.loss == "squared":  # what is rounding of an output pulls at nothing
+                terms = np.abs(self.targets) + np.abs(np.asarray(self.frozen.outputs(theta)))
+                lam2 = np.where(np.abs(lam2) > _ROUNDING * terms, lam2, 0.0)
+        else:
+            mu = multipliers_in_boxes(self.frozen, theta, self._with_resting(lam2), theta)
+            kept = np.vstack((self.frozen.gradients(theta, np.flatnonzero(lam)), kept))
+        felt = self._with_resting(lam2, _IS_WALL)
+        units = vanishing_units(self.net.nodes, state, theta)
+        reasons = doubts_of_vanishing(units, ends_of(units, self.frozen, state, theta, felt, mu), least)
+        if reasons:
+            return reasons
+        if scaled is None:
+            hessian = derivative(lambda t: self._gradient(_with_multipliers(t, mu))[..., : len(theta)], theta)
+        else:
+            hessian = np.eye(len(theta)) - derivative(lambda t: self.frozen.pull(t, lam2, mu).theta, theta)
+        others = np.ones(len(theta), dtype=bool)
+        others[[p for one in units for p in one.parameters]] = False
+        return doubts_of_leaving(self.net.nodes, hessian, kept, state, theta, others)
 
     def _size(self, theta: FloatArray, lam: FloatArray, is_direction: bool) -> float:
         """Return the unit of what is left of the gradient: |θ|, or what its terms come to."""
@@ -284,27 +298,14 @@ class _Search:
         lam[sample] = row
         return lam
 
-    def _with_resting(self, lam: FloatArray) -> FloatArray:
+    def _with_resting(self, lam: FloatArray, times: float = _OUTWEIGHS) -> FloatArray:
         """Return the weights with those of samples that move no parameter, beside which all others vanish.
 
         They pull at no parameter, but they may hold units on their boundaries, which bear whatever has their sign.
         """
         lam = lam.copy()
-        lam[self.resting] = _OUTWEIGHS * (float(np.abs(lam).max()) or 1.0) * self.targets[self.resting]
+        lam[self.resting] = times * (float(np.abs(lam).max()) or 1.0) * self.targets[self.resting]
         return lam
-
-    def _contradicted(self, theta: FloatArray) -> float:
-        """Return the largest z on the wrong side of its pattern, in units of its layer's largest."""
-        worst = 0.0
-        for v, z in enumerate(self.frozen.pre_activations(theta)):
-            if v == 0 or self.net.nodes[v].leak is None:
-                continue
-            largest = float(np.abs(z).max())
-            if largest > 0:
-                side = self.frozen.sides[v]
-                worst = max(worst, float(np.maximum(-side * z, 0.0).max()) / largest)
-        held = np.abs(self.frozen.held_values(theta))
-        return max(worst, float(held.max()) if len(held) else 0.0)
 
     def _doubts(self, residuals: Residuals, turn: float) -> list[str]:
         reasons = []
@@ -385,6 +386,10 @@ class _Search:
         found = [f"one of a continuum of {freedom} dimensions in this pattern"] if freedom else []
         left = int(np.count_nonzero(self.resting))
         return found + ([f"{left} samples are on no active path, and stay at f = 0"] if left else [])
+
+
+def _with_multipliers(theta: Numbers, mu: FloatArray) -> Numbers:
+    return np.concatenate((theta, np.broadcast_to(mu, (*theta.shape[:-1], len(mu)))), axis=-1)
 
 
 def _norm_of(node: Node, theta: FloatArray) -> float:

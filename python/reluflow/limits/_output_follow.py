@@ -178,6 +178,22 @@ class Follower:
                 w = w - (normal @ w) * normal
         return undecided
 
+    def only_shrinks(self, w: FloatArray, a: FloatArray, sides: FloatArray) -> bool:
+        """Whether (w, a) has no part that grows but for rounding, and shrinks for ever on the sides it is on.
+
+        So does a balanced neuron that sliding leaves only a ray, on which it points against its gradient.
+        """
+        motion = self._motion(sides)
+        parts = _Parts.of(motion, w, a)
+        fallen = motion.sizes[np.abs(parts.down) > _ZERO * parts.size]
+        if np.abs(parts.up).max(initial=0.0) > _ZERO * parts.size:
+            return False
+        if len(fallen) and np.ptp(fallen) > _EQUAL * motion.sizes[0]:
+            return False
+        still = motion.of_w @ parts.w + motion.of_a @ parts.a
+        least = -_ZERO * motion.terms * parts.size
+        return bool((still >= least).all() and (still + motion.falls @ parts.down >= least).all())
+
     def _motion(self, sides: FloatArray) -> _Motion:
         normal, held = self.found.normal, np.flatnonzero(sides == 0)
         M = self._map(sides)

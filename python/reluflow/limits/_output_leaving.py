@@ -75,6 +75,8 @@ def rate_in_the_end(follower: Follower, w: FloatArray, a: FloatArray, sides: Flo
     One that has come to a boundary but for rounding may go on from either side of it: there all that are near to it
     must be decided, and the fastest counts.
     """
+    if follower.only_shrinks(w, a, sides):
+        return 0.0
     end = follower.end(w, a, sides)
     if end.rate is not None:
         return end.rate
