@@ -10,9 +10,11 @@ import numpy.typing as npt
 from .._validation import FloatArray, invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._arrays import name_of_targets, one_target_of
+from ..layered import DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import check_targets, is_of_margins, log_total, loss_arguments
 from ._kernels import outputs
+from ._layered_outputs import layered_errors, layered_losses
 from ._output_states import AnySource, OutputStates, any_states, held_out, mean_losses
 from ._states import States
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def losses(
-    source: AnySource,
+    source: AnySource | DeepSolution,
     times: npt.ArrayLike | None = None,
     *,
     test: Dataset | MultiClassDataset | ArrayData | None = None,
@@ -31,7 +33,7 @@ def losses(
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     test : Dataset, optional
@@ -67,6 +69,9 @@ def losses(
     True
     """
     pandas = optional_module("pandas", "analysis")
+    if isinstance(source, DeepSolution):
+        layered: pd.DataFrame = pandas.DataFrame(layered_losses(source, times, test))
+        return layered
     run = any_states(source, times)
     if isinstance(run, OutputStates):
         columns = {"t": run.t, "log_t": run.log_t, **mean_losses(run.outputs, run.targets, run.counts, run.loss)}
@@ -83,12 +88,12 @@ def losses(
     return table
 
 
-def errors(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArray:
+def errors(source: AnySource | DeepSolution, times: npt.ArrayLike | None = None) -> xr.DataArray:
     """Return the errors f(x_i) - y_i of every sample, with the dimensions time and sample, and output if there are K.
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 
@@ -113,20 +118,23 @@ def errors(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArra
     array([0., 0.])
     """
     xarray = optional_module("xarray", "analysis")
-    run = any_states(source, times)
+    run = source if isinstance(source, DeepSolution) else any_states(source, times)
     dims: tuple[str, ...] = ("time", "sample")
     if isinstance(run, States):
-        values, y = run.outputs - run.data.y, run.data.y
+        t, log_t, values, y = run.t, run.log_t, run.outputs - run.data.y, run.data.y
     elif run.loss == "cross_entropy":
         way = "analysis.losses has the share of wrong samples"
         raise invalid("source", f"be a run on real targets, which have errors ({way})", "one of cross-entropy")
     else:
-        values, y = run.outputs - run.targets, run.targets
-        if run.K == 1:
+        if isinstance(run, DeepSolution):
+            t, log_t, values, y = layered_errors(run, times)
+        else:
+            t, log_t, values, y = run.t, run.log_t, run.outputs - run.targets, run.targets
+        if y.shape[1] == 1:
             values, y = values[..., 0], y[:, 0]
         else:
             dims = (*dims, "output")
-    coords = {"time": run.t, "log_t": ("time", run.log_t), "y": (dims[1:], y)}
+    coords = {"time": t, "log_t": ("time", log_t), "y": (dims[1:], y)}
     found: xr.DataArray = xarray.DataArray(values, dims=dims, coords=coords, name="error")
     return found
 

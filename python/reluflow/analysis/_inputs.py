@@ -15,8 +15,8 @@ from ..networks._parts import one_output
 
 # What a layered run is told: its units have no output weight of their own, and so no sectors, groups or directions.
 TWO_LAYERS = (
-    "be a run of two layers, whose neurons have sectors and groups; for layers there are layer_singular_values, "
-    "row_plane and layer_raster"
+    "be a run of two layers, whose neurons have sectors and groups; for layers there are losses, errors, "
+    "layer_singular_values, row_plane and layer_raster"
 )
 
 

@@ -193,13 +193,13 @@ def held_out(run: OutputStates, test: object) -> tuple[FloatArray, FloatArray, F
             found = f"{test.d} inputs" if test.d != net.dim else "another bias"
             raise invalid("test", f"have the {net.dim} inputs of the run, a bias among them as it is there", found)
     if isinstance(test, MultiClassDataset) and isinstance(run.data, MultiClassDataset):
-        test = test.X, _numbers(test, run.data), test.counts
+        test = test.X, numbers_of(test, run.data), test.counts
     pair = pair_of(test, net, run.loss, name="test", whole=False)
     counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
     return pair.X, target_rows(pair, run.loss, run.K), counts
 
 
-def _numbers(test: MultiClassDataset, data: MultiClassDataset) -> IntArray:
+def numbers_of(test: MultiClassDataset, data: MultiClassDataset) -> IntArray:
     """Return the numbers that the data of the run give to the classes of others."""
     known = {name: number for number, name in enumerate(data.classes)}
     for name in test.classes:

@@ -15,6 +15,7 @@ from .._core import __version__
 from .._validation import integer, invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..flow import Progress, Stop, TwoLayerSolution, integrate
+from ..flow._facts import end_of
 from ..layered import DeepNetwork, DeepSolution, Dense
 from ..networks import Network
 from . import _data, _files
@@ -220,7 +221,7 @@ def table(solution: Run) -> Table:
     found.add_column("")
     found.add_column("flow", justify="right")
     stats = solution.stats
-    found.add_row("time", solution._end_text)
+    found.add_row("time", end_of(solution))
     found.add_row("steps", f"{stats['steps']:,}")
     found.add_row("events", f"{stats['n_events']:,}")
     for kind, count in stats["events"].items():

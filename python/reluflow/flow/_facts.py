@@ -6,7 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..layered import DeepSolution
     from ._solution import Solution
+    from ._two_layer_solution import TwoLayerSolution
 
 
 def facts(solution: Solution) -> tuple[tuple[str, str], ...]:
@@ -27,6 +29,6 @@ def facts(solution: Solution) -> tuple[tuple[str, str], ...]:
     )
 
 
-def end_of(solution: Solution) -> str:
+def end_of(solution: Solution | TwoLayerSolution | DeepSolution) -> str:
     """Return the last time as text, also where it overflows."""
     return f"{solution.t_end:.6g}" if math.isfinite(solution.t_end) else f"e^{solution.log_t_end:.6g}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable, codes_with_deaths, pattern_at
 from ._explore import explore
+from ._facts import end_of
 from ._two_layer_storage import content_of_network, restored_network
 
 FORMAT = "reluflow solution of a network by layers"
@@ -229,14 +231,20 @@ class TwoLayerSolution:
 
     # --- dense output ---
 
-    def __call__(self, t: float) -> Network:
-        """Return the network at time t of the run, with its pattern.
+    @overload
+    def __call__(self, t: float) -> Network: ...
+    @overload
+    def __call__(self, t: Sequence[float] | FloatArray) -> tuple[Network, ...]: ...
+    def __call__(self, t: float | Sequence[float] | FloatArray) -> Network | tuple[Network, ...]:
+        """Return the network at time t, with its pattern; of several times, shape (k,), the networks in their order.
 
         Raises
         ------
         ValueError
             t is outside the run; the message names the range.
         """
+        if np.ndim(t):
+            return tuple(self(float(time)) for time in real_array(t, "t", "(k,)"))
         when = _inside(real(t, "t"), "t", self.t_start, self.t_end)
         if when == self.t_end:
             return self.final
@@ -312,14 +320,12 @@ class TwoLayerSolution:
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the arrays of a file and its record."""
-        reader, settings = self._reader, self.settings
-        return content_of_network(self.layered, reader, settings, self.data, FORMAT)
+        return content_of_network(self.layered, self._reader, self.settings, self.data, FORMAT)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Any], meta: dict[str, Any]) -> TwoLayerSolution:
         """Make a solution of the arrays of a file and its record."""
-        data, reader, settings, layered = restored_network(arrays, meta)
-        return cls(data, reader, settings, layered)
+        return cls(*restored_network(arrays, meta))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled run."""
@@ -366,27 +372,22 @@ class TwoLayerSolution:
         """Return a few lines of text: the outcome, the work and the events."""
         stats = self.stats
         counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
-        loss = f"{self.loss}, {self.reduction}"
         rows = (
             ("status", f"{self.status}: {self.message}"),
-            ("time", f"from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})"),
+            ("time", f"from {self.t_start:.6g} to {end_of(self)} (log t = {self.log_t_end:.10g})"),
             ("network", f"{self.initial!r}, |θ| = {self.final.norm:.6g} at the end"),
-            ("loss", f"{loss}: log loss = {self.log_loss_end:.8g} at the end"),
+            ("loss", f"{self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end"),
             ("events", counts),
             ("branchings", str(len(self.branchings))),
             ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
         )
         return "\n".join(f"{name:<12}{value}" for name, value in rows)
 
-    @property
-    def _end_text(self) -> str:
-        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
-
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
         net = self._reader.start
         return (
-            f"TwoLayerSolution({self.status}, t from {self.t_start:.6g} to {self._end_text}, {len(self.t)} states, "
+            f"TwoLayerSolution({self.status}, t from {self.t_start:.6g} to {end_of(self)}, {len(self.t)} states, "
             f"{len(self.events)} events, width={net.width}, dim={net.dim}, outputs={net.n_outputs})"
         )
 

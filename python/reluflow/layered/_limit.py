@@ -28,7 +28,8 @@ class LayeredLimit(ReadOnly):
     degree : int
         L of f(c θ) = c^L f(θ); 0 where the network is not homogeneous.
     margin : float
-        min y_i f(x_i) of the network of norm 1; nan for another kind.
+        min y_i f(x_i) of the network of norm 1 over the samples that are on an active path: others, at f = 0, are left
+        out here, unlike in `Limit.margin`. nan for another kind.
     duals : ndarray, shape (n,) or (n, K)
         λ_i of a direction, for margins of at least 1, with the sign of y_i: Σ |λ_i| = |θ̃|²/L. Of a critical point
         -∂L/∂f.

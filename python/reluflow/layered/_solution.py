@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +87,16 @@ class DeepSolution:
         self.theta: FloatArray = states["theta"]
         for array in (self.t, self.log_t, self.log_loss, self.theta):
             freeze(array)
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return str(self.settings["loss"])
+
+    @property
+    def reduction(self) -> str:
+        """``"sum"`` or ``"mean"``."""
+        return str(self.settings["reduction"])
 
     # --- outcome ---
 
@@ -178,14 +189,20 @@ class DeepSolution:
 
     # --- dense output ---
 
-    def __call__(self, t: float) -> DeepNetwork:
-        """Return the network at time t of the run.
+    @overload
+    def __call__(self, t: float) -> DeepNetwork: ...
+    @overload
+    def __call__(self, t: Sequence[float] | FloatArray) -> tuple[DeepNetwork, ...]: ...
+    def __call__(self, t: float | Sequence[float] | FloatArray) -> DeepNetwork | tuple[DeepNetwork, ...]:
+        """Return the network at time t of the run; of several times, shape (k,), the networks in their order.
 
         Raises
         ------
         ValueError
             t is outside the run; the message names the range.
         """
+        if np.ndim(t):
+            return tuple(self(float(time)) for time in real_array(t, "t", "(k,)"))
         return self.initial._with(np.array(self._state(real(t, "t"), "t")["theta"]))
 
     def at(self, *, log_t: float) -> DeepNetwork:

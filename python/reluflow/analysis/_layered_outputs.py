@@ -1,0 +1,65 @@
+"""Outputs of a layered run over time, beside its targets and those of held-out samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import FloatArray, invalid, real_array
+from ..datasets import Dataset, MultiClassDataset
+from ..layered import DeepSolution
+from ..layered._problem import counts_of, inputs_of, targets_of
+from ._output_states import mean_losses, numbers_of
+
+
+def layered_losses(source: DeepSolution, times: npt.ArrayLike | None, test: object) -> dict[str, FloatArray]:
+    """Return the columns of `losses` for a layered run."""
+    t, log_t, path = _path(source, times)
+    problem, loss = source._problem, source.loss
+    counts = np.ones(len(problem.X)) if problem.counts is None else problem.counts
+    columns = {
+        "t": t,
+        "log_t": log_t,
+        **mean_losses(_outputs(source, path, problem.X), problem.targets, counts, loss),
+    }
+    if test is not None:
+        X, targets, weights = _held_out(source, test)
+        found = mean_losses(_outputs(source, path, X), targets, weights, loss)
+        columns |= {f"test_{name}": values for name, values in found.items()}
+    return columns
+
+
+def layered_errors(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, ...]:
+    """Return times, their logarithms, f(x_i) - y_i, shape (k, n, K), and the targets (n, K)."""
+    t, log_t, path = _path(source, times)
+    targets = source._problem.targets
+    return t, log_t, _outputs(source, path, source._problem.X) - targets, targets
+
+
+def _path(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    if times is None:
+        return source.t, source.log_t, source.theta
+    t = real_array(times, "times", "(k,)")
+    with np.errstate(divide="ignore"):
+        return t, np.log(t), source.states(t)
+
+
+def _outputs(source: DeepSolution, path: FloatArray, X: FloatArray) -> FloatArray:
+    return np.array([source.initial._with(np.array(theta))(X).reshape(len(X), -1) for theta in path])
+
+
+def _held_out(source: DeepSolution, test: object) -> tuple[FloatArray, FloatArray, FloatArray]:
+    net, data = source.initial, source.data
+    bias = data.bias_input if isinstance(data, (Dataset, MultiClassDataset)) else None
+    if isinstance(test, (Dataset, MultiClassDataset)):
+        if bias is not None and test.bias_input is None and test.d == net.dim - 1:
+            test = test.with_bias(bias)
+        if test.d != net.dim:
+            raise invalid("test", f"have the {net.dim} inputs of the run", f"{test.d} inputs")
+    if isinstance(test, MultiClassDataset) and isinstance(data, MultiClassDataset):
+        test = test.X, numbers_of(test, data), test.counts
+    elif isinstance(test, tuple) and test and np.ndim(test[0]) == 2 and np.shape(test[0])[1] != net.dim:
+        raise invalid("test", f"have the {net.dim} inputs of the run", f"{np.shape(test[0])[1]} inputs")
+    X = inputs_of(test, net)
+    counts = counts_of(test, len(X))
+    return X, targets_of(test, net, source.loss, len(X)), np.ones(len(X)) if counts is None else counts
