@@ -130,3 +130,20 @@ def test_a_sweep_of_several_outputs_refuses_numbers_that_they_do_not_have(capsys
     assert code == 2
     assert "measure must name numbers among log_t, log_loss" in err
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(("given", "scale"), [([], 1.0), (["--scale", "0.2"], 0.2)])
+def test_the_record_of_layers_names_the_scale_that_was_drawn_with(
+    capsys: Any, tmp_path: Path, given: list[str], scale: float
+) -> None:
+    place = tmp_path / "deep"
+    run = ("run", "--data", "wang-pilanci", "--layers", "4,3", "--until", "0.1", "--out", place, "--no-figures", "-q")
+    assert call(capsys, *run, *given)[0] == 0
+    command = json.loads((place / "summary.json").read_text())["command"]
+    assert (command["scale"], command["width"]) == (scale, None)
+    layers = [rf.Dense(4), rf.Dense(3), rf.Dense(1)]
+    assert rf.load(place / "run.npz").initial == rf.DeepNetwork.init(layers, dim=2, scale=scale, seed=0)
+    code, _, err = call(capsys, "run", "--resume", place)
+    assert code == 2
+    assert "--resume must name the folder of a run of two layers and one output" in err
+    assert "found a DeepSolution" in err

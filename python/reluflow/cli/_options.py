@@ -39,7 +39,12 @@ Layers = Annotated[
     str | None,
     _option("Network", "Widths of the hidden layers of a deep network, such as `50,50`, in place of --width."),
 ]
-Scale = Annotated[float, _option("Network", "Size of the first weights: |w_j| = |a_j| = scale.")]
+Scale = Annotated[
+    float,
+    _option(
+        "Network", "Size of the first weights, |w_j| = |a_j| = scale; of --layers N(0, scale²/inputs), by default 1."
+    ),
+]
 Unbalanced = Annotated[bool, _option("Network", "Draw all weights from N(0, scale²) instead.", "--unbalanced")]
 Seed = Annotated[int, _option("Network", "Seed of the first weights, and of data that are drawn.")]
 Leak = Annotated[float, _option("Network", "Slope of the activation on the negative side, in [0, 1).")]

@@ -103,7 +103,8 @@ def part_in(folder: Path) -> Solution:
         raise invalid("--resume", f"name a folder with {CHECKPOINT} or {RUN}", repr(str(folder)))
     part = load(there[0])
     if not isinstance(part, Solution):
-        raise invalid("--resume", "name the folder of one run", repr(str(folder)))
+        expected = "name the folder of a run of two layers and one output (others go on with rf.integrate)"
+        raise invalid("--resume", expected, f"a {type(part).__name__} in {str(folder)!r}")
     return part
 
 

@@ -51,6 +51,9 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
         An option that is wrong, missing, or that does not go with layers or several outputs.
     """
     is_deep = options["layers"] is not None
+    if is_deep:  # what is used of the network is what is written down
+        scale = options["scale"] if "scale" in given else _SCALE
+        options = {**options, "scale": scale, "width": None}
     is_of_classes = options["loss"] == _data.CLASSES
     what = "--layers" if is_deep else "--loss cross_entropy" if is_of_classes else "several targets"
     for name, reason in {**_ONE_OUTPUT, **(_TWO_LAYERS if is_deep else {})}.items():
@@ -65,7 +68,7 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
         data = _data.load_classes(options["data"], answers)
     else:
         data = _data.load(options["data"], answers, seed=options["seed"])
-    net = _deep(options, data, given) if is_deep else _two_layers(options, data)
+    net = _deep(options, data) if is_deep else _two_layers(options, data)
     out = options["out"]
     if out is not None:
         _files.folder(out)
@@ -77,10 +80,9 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
         return signals.exit_code
 
 
-def _deep(options: dict[str, Any], data: Dataset | MultiClassDataset, given: set[str]) -> DeepNetwork:
-    scale = options["scale"] if "scale" in given else _SCALE
+def _deep(options: dict[str, Any], data: Dataset | MultiClassDataset) -> DeepNetwork:
     layers = [*(Dense(width) for width in widths(options["layers"])), Dense(_outputs(data))]
-    return DeepNetwork.init(layers, dim=data.d, scale=scale, leak=options["leak"], seed=options["seed"])
+    return DeepNetwork.init(layers, dim=data.d, scale=options["scale"], leak=options["leak"], seed=options["seed"])
 
 
 def _outputs(data: Dataset | MultiClassDataset) -> int:
