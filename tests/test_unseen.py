@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -90,3 +92,29 @@ def test_a_stalled_run_that_goes_on_does_not_come_to_rest(seed: int) -> None:
         assert rf.integrate(data, first, until=rf.Stop(log_norm=40.0)).status != "stationary"
     else:
         assert first.status != "stationary" or first.limit.kind == "finite"
+
+
+def parity(width: int, scale: float) -> tuple[rf.Dataset, rf.Network]:
+    """Three bits: Σ y x over any half space is zero, so that neurons are moved by their own outputs alone."""
+    X = np.array(list(product([-1.0, 1.0], repeat=3)))
+    return rf.Dataset(X, X.prod(axis=1)), rf.Network.init(width, 3, scale=scale, seed=2)
+
+
+@pytest.mark.parametrize(("scale", "loss"), [(1e-7, "logistic"), (1e-8, "logistic"), (1e-9, "exponential")])
+def test_outputs_below_the_digits_of_weights_still_move_neurons(scale: float, loss: rf.LossName) -> None:
+    """Within t of some |θ|⁻² they fall to zero; the start was given as the state of every later time."""
+    data, net = parity(20, scale)
+    near = rf.integrate(data, net, loss=loss, until=rf.Stop(log_time=10.0))
+    assert near.success, near.message
+    np.testing.assert_allclose(near.final.W, net.W, rtol=0.0, atol=1e-6 * scale)
+    far = rf.integrate(data, net, loss=loss, until=rf.Stop(log_time=60.0))
+    assert far.status == "stalled", far.message
+    assert "outputs of at most" in far.message
+
+
+def test_outputs_that_are_zero_move_none() -> None:
+    data, half = parity(10, 1e-7)
+    net = rf.Network(np.r_[half.W, half.W], np.r_[half.a, -half.a])
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=60.0))
+    assert sol.success, sol.message
+    np.testing.assert_allclose(sol.final.W, net.W, rtol=0.0, atol=1e-20)

@@ -43,7 +43,11 @@ Vector Flow::rounding_of_pulls() const {
 
 /// True where the run has ended, since the state does not stay until then though nothing is seen to move.
 bool Flow::is_held_by_rounding() {
-    if (!stepper_->waveform().decays()) return false;
+    if (!stepper_->waveform().decays()) {
+        const bool hides = hides_outputs();
+        if (hides) finish_hidden_outputs();
+        return hides;
+    }
     const Index neuron = moves_by_decay(hides_decay());
     if (neuron >= 0) finish_hidden_decay(neuron);
     return neuron >= 0;

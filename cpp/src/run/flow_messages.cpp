@@ -176,6 +176,14 @@ void Flow::finish_hidden_decay(Index neuron) {
                                 gradient_message());
 }
 
+void Flow::finish_hidden_outputs() {
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " while outputs of at most " +
+                                number(stepper_->expansion().margins().cwiseAbs().maxCoeff(), "%.2g") +
+                                " still move neurons, by less than the rounding error of the sample weights that "
+                                "cancel; ask for an earlier time, or begin with a larger scale; " +
+                                gradient_message());
+}
+
 void Flow::finish_out_of_reach() {
     std::vector<Index> unseen;
     for (Index i = 0; i < data_.n(); ++i)

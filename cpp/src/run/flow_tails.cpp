@@ -15,6 +15,10 @@ namespace {
 /// By so much, relative to itself, a neuron may move unseen in the time that is left: so many tolerances, or so much.
 constexpr double kMissedPart = 10.0;
 constexpr double kLeastMissed = 1e-9;
+/// Outputs up to this change weights by what rounding of a gradient may hide; unless they are this part of their terms,
+/// which is none.
+constexpr double kSmallOutput = 1e-12;
+constexpr double kSmallOutputPart = 1e-9;
 
 }  // namespace
 
@@ -95,6 +99,22 @@ Index Flow::moves_unseen(double rate) {
         if (part > kHeldPull * whole) relative = std::max(relative, part / norm);
     }
     return heaviest + log_left + std::log(relative) > missed ? first : -1;
+}
+
+/// True where weights balance to all their digits because outputs are that small, and what these change of the weights
+/// would move neurons in the time that is left: beside zero, where the gradient of all neurons vanishes (the parity of
+/// an odd number of bits), the flow is of the next order. Outputs that are rounding of their terms are zero.
+bool Flow::hides_outputs() const {
+    const Waveform& waveform = stepper_->waveform();
+    if (waveform.is_linear() || !plan_.objective.resting.is_empty()) return false;
+    const Vector& q = stepper_->expansion().margins();
+    double most = 0.0;
+    for (Index i = 0; i < data_.n(); ++i)
+        if (waveform.is_live(i)) most = std::max(most, std::abs(q[i]));
+    if (most > kSmallOutput || most <= kSmallOutputPart * stepper_->square() * waveform.largest_norm()) return false;
+    const double log_left = time_stop().log_t() + waveform.log_mass() + log_factor_;
+    const double missed = std::max(kMissedPart * plan_.settings.rtol, kLeastMissed);
+    return std::log(most * waveform.largest_norm()) + log_left > std::log(missed);
 }
 
 /// Takes its part in the span of the gradients of these margins from a pull.
