@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,6 +120,24 @@ def test_a_crowd_with_contradictions_has_a_certified_limit(seed: int) -> None:
     resting = int((np.abs(data.y * sol.limit.network(data.X)) < 1e-9).sum())
     assert resting >= 6
     assert certify_alone(data, sol.limit, n_resting=resting) <= 1e-9
+
+
+def test_the_work_of_legs_beyond_adds_up() -> None:
+    """Of legs beside samples at rest the steps alone were counted, so that late steps seemed to be few."""
+
+    def compare(run: Callable[[rf.Solution | None, rf.Stop], rf.Solution]) -> rf.Solution:
+        stalled = run(None, rf.Stop(log_time=1e3))
+        beside = BesideRest.of(stalled)
+        assert beside is not None
+        leg = run(beside.start(), rf.Stop(log_time=stalled.log_t_end + 30.0))
+        beside.take(leg)
+        found = beside.solution().stats
+        assert leg.stats["late_steps"] > 0
+        for name in ("steps", "orders", "late_steps", "late_refused", "late_iterations", "rhs_equivalents", "seconds"):
+            assert found[name] == pytest.approx(stalled.stats[name] + leg.stats[name]), name
+        return stalled
+
+    with_legs(*crowd(9), "logistic", compare)
 
 
 @pytest.mark.parametrize("seed", [24])  # 5 is certified with AVX2, and not with AVX-512

@@ -21,7 +21,7 @@ from ..limits._sides import kept_sides
 from ..limits._state import State
 from ..losses import core_weights, is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
-from ._beyond import Beyond, with_last_state
+from ._beyond import NO_WORK, Beyond, with_last_state, with_work
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM
 
@@ -69,7 +69,7 @@ class BesideRest:
         self._whole = whole
         self._leg = whole
         self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
-        self._steps = self._events = self._changes = 0
+        self._work, self._events, self._changes = NO_WORK, 0, 0
         self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
         self._is_flow = False  # then no sample has a role
         self._is_by_pattern = False  # then margins at rest are shifted, and no gap tells from them who rests
@@ -215,7 +215,7 @@ class BesideRest:
         """Go on from the end of a leg; False if it lost a neuron, see Beyond."""
         self._slid = np.where((leg._raw["final_pattern"] == 0) & self._unknown(leg), self._sides(), 0)
         self._leg = leg
-        self._steps += leg.stats["steps"]
+        self._work = with_work(self._work, leg.stats)
         self._events += len(leg.events)
         return self._beyond is None or self._beyond.take(leg)
 
@@ -269,7 +269,7 @@ class BesideRest:
             "beyond_pattern": self._leg._raw["final_pattern"],
             "beyond_sample_weights": weights / weights.sum(),
         }
-        return with_last_state(self._whole, beyond, self.log_norm, self._steps, self._events)
+        return with_last_state(self._whole, beyond, self.log_norm, self._work, self._events)
 
     @property
     def log_norm(self) -> float:

@@ -8,8 +8,9 @@ same way, step by step. Their clocks, times and losses are not the flow's, and o
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from .._validation import FloatArray, freeze
 from ..networks import Network
 from ._drift import drift
+from ._join import WORK
 from ._solution import Solution
 
 # Ends of the legs, by log |θ|. None is longer than the range of doubles allows in its own units.
@@ -33,6 +35,8 @@ _RAISED = -200
 # from one that vanishes.
 _SEEN = 1e-20
 _SMALLEST = 1e-280
+Work: TypeAlias = Mapping[str, float]  # what legs took, by the names of `stats`
+NO_WORK: Work = dict.fromkeys(WORK, 0)
 
 
 class Beyond:
@@ -45,7 +49,7 @@ class Beyond:
         self._shift = 0
         self.needs_leg = True  # not behind a drift that no event has ended
         self._drifted, self._rests = 0.0, 0  # of log |θ|, without legs; drifts in a row that no event ended
-        self._steps = self._events = 0
+        self._work, self._events = NO_WORK, 0
         self._neurons = _sizes(whole) > 0
         self._raised = np.zeros(len(self._neurons), dtype=int)  # neuron j is held larger by two to the power of this
 
@@ -75,7 +79,7 @@ class Beyond:
         """Go on from the end of a leg; False if a neuron is so small, or grows so fast, that the leg lost it."""
         self.go_on_from(leg)
         self.needs_leg = True
-        self._steps += leg.stats["steps"]
+        self._work = with_work(self._work, leg.stats)
         self._events += len(leg.events)
         held = self._held_sizes()
         return bool((held[self._neurons] > _SMALLEST).all() and (held[self._raised > 0] < _SEEN).all())
@@ -87,7 +91,7 @@ class Beyond:
     def after_work(self, other: Beyond) -> Beyond:
         """Return this state with the work that was done to come to another one from it."""
         found = copy(self)
-        found._steps = other._steps
+        found._work = other._work
         return found
 
     def drift(self, deadline: float) -> bool:
@@ -115,7 +119,7 @@ class Beyond:
         self._drifted += found.length
         self.needs_leg = not found.is_far
         self._events += found.events
-        self._steps += found.steps
+        self._work = with_work(self._work, {**NO_WORK, "steps": found.steps})
         self._rests = self._rests + 1 if found.rests else 0
         return True
 
@@ -143,18 +147,23 @@ class Beyond:
         }
         if "final_sample_weights" in self._leg._raw:
             beyond["beyond_sample_weights"] = self._leg._raw["final_sample_weights"]
-        return with_last_state(self._whole, beyond, self.log_norm, self._steps, self._events)
+        return with_last_state(self._whole, beyond, self.log_norm, self._work, self._events)
+
+
+def with_work(work: Work, stats: Work) -> Work:
+    """Return the work of some legs, and that of which `stats` tell."""
+    return {name: work[name] + stats[name] for name in WORK}
 
 
 def with_last_state(
-    whole: Solution, beyond: dict[str, npt.NDArray[Any]], log_norm: float, steps: int, events: int
+    whole: Solution, beyond: dict[str, npt.NDArray[Any]], log_norm: float, work: Work, events: int
 ) -> Solution:
-    """Return a run with the state `beyond` that legs have come to from its end, and the work of these."""
+    """Return a run with the state `beyond` that legs have come to from its end, and the `work` of these."""
     for array in beyond.values():
         freeze(array)
     stats = whole._raw["stats"]
-    counts = {"beyond_log_norm": log_norm, "beyond_events": events, "steps": stats["steps"] + steps}
-    raw = {**whole._raw, **beyond, "stats": {**stats, **counts}}
+    counts = {"beyond_log_norm": log_norm, "beyond_events": events}
+    raw = {**whole._raw, **beyond, "stats": {**stats, **with_work(work, stats), **counts}}
     return Solution(whole.data, whole.initial, whole.settings, raw)
 
 

@@ -17,8 +17,8 @@ _NODES = ("t", "log_t", "W", "a")
 _EVENTS = ("t", "log_t", "neuron", "sample", "kind")
 # Arrays of fewer bytes are copied whenever a leg is joined to them.
 _LARGE = 1 << 20
-# Work that adds up; of the rest the continuation knows the present value.
-_SUMS = (
+# Work that adds up, and what was met; of the rest the continuation knows the present value.
+WORK = (
     "steps",
     "orders",
     "late_steps",
@@ -26,10 +26,9 @@ _SUMS = (
     "late_refused",
     "late_iterations",
     "rhs_equivalents",
-    "events",
-    "event_sets",
     "seconds",
 )
+_SUMS = (*WORK, "events", "event_sets")
 
 
 def joined(first: Solution, second: Solution, until: Stop) -> Solution:

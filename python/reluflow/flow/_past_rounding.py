@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._beyond import with_last_state
+from ._beyond import NO_WORK, with_last_state, with_work
 from ._solution import Solution
 
 # Ends of the legs, by log t. They are short, since what is left of the flow is soon below all rounding.
@@ -33,7 +33,7 @@ class PastRounding:
         """Begin at the end of `whole`, where its loss stalls."""
         self._whole = whole
         self._leg = whole
-        self._steps = self._events = 0
+        self._work, self._events = NO_WORK, 0
         self.most_events = max(1, int(_MOST_EVENTS * whole.final.width))
 
     @property
@@ -50,7 +50,7 @@ class PastRounding:
     def take(self, leg: Solution) -> None:
         """Go on from the end of a leg."""
         self._leg = leg
-        self._steps += leg.stats["steps"]
+        self._work = with_work(self._work, leg.stats)
         self._events += len(leg.events)
 
     def solution(self) -> Solution:
@@ -61,4 +61,4 @@ class PastRounding:
             "beyond_a": np.array(leg.final.a),
             "beyond_pattern": leg._raw["final_pattern"],
         }
-        return with_last_state(self._whole, state, math.log(leg.final.norm), self._steps, self._events)
+        return with_last_state(self._whole, state, math.log(leg.final.norm), self._work, self._events)
