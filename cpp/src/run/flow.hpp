@@ -121,7 +121,7 @@ class Flow final : public Run {
     bool is_fitted(Index sample) const;
     Index moves_unseen(double rate);
     bool is_held_by_rounding();
-    bool hides_outputs() const;
+    double hidden_outputs() const;
     Vector rounding_of_pulls() const;
     std::vector<char> hides_decay() const;
     Index moves_by_decay(const std::vector<char>& hidden) const;
@@ -142,7 +142,7 @@ class Flow final : public Run {
     void finish_hidden_tails();
     void finish_unseen(Index sample);
     void finish_hidden_decay(Index neuron);
-    void finish_hidden_outputs();
+    void finish_hidden_outputs(double most);
     void finish_out_of_reach();
     std::string gradient_message() const;
     std::string at_rest_message() const;

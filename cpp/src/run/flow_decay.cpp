@@ -44,9 +44,9 @@ Vector Flow::rounding_of_pulls() const {
 /// True where the run has ended, since the state does not stay until then though nothing is seen to move.
 bool Flow::is_held_by_rounding() {
     if (!stepper_->waveform().decays()) {
-        const bool hides = hides_outputs();
-        if (hides) finish_hidden_outputs();
-        return hides;
+        const double most = hidden_outputs();
+        if (most > 0.0) finish_hidden_outputs(most);
+        return most > 0.0;
     }
     const Index neuron = moves_by_decay(hides_decay());
     if (neuron >= 0) finish_hidden_decay(neuron);

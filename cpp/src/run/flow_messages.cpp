@@ -176,9 +176,8 @@ void Flow::finish_hidden_decay(Index neuron) {
                                 gradient_message());
 }
 
-void Flow::finish_hidden_outputs() {
-    finish(Status::stalled, "the loss stalls " + at_log_time() + " while outputs of at most " +
-                                number(stepper_->expansion().margins().cwiseAbs().maxCoeff(), "%.2g") +
+void Flow::finish_hidden_outputs(double most) {
+    finish(Status::stalled, "the loss stalls " + at_log_time() + " while outputs of at most " + number(most, "%.2g") +
                                 " still move neurons, by less than the rounding error of the sample weights that "
                                 "cancel; ask for an earlier time, or begin with a larger scale; " +
                                 gradient_message());

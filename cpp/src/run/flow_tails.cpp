@@ -101,20 +101,21 @@ Index Flow::moves_unseen(double rate) {
     return heaviest + log_left + std::log(relative) > missed ? first : -1;
 }
 
-/// True where weights balance to all their digits because outputs are that small, and what these change of the weights
-/// would move neurons in the time that is left: beside zero, where the gradient of all neurons vanishes (the parity of
-/// an odd number of bits), the flow is of the next order. Outputs that are rounding of their terms are zero.
-bool Flow::hides_outputs() const {
+/// The largest output where weights balance to all their digits because outputs are that small, and what these change
+/// of the weights would move neurons in the time that is left; 0 elsewhere. Beside zero, where the gradient of all
+/// neurons vanishes (the parity of an odd number of bits), the flow is of that next order. Outputs that are rounding of
+/// their terms are zero.
+double Flow::hidden_outputs() const {
     const Waveform& waveform = stepper_->waveform();
-    if (waveform.is_linear() || !plan_.objective.resting.is_empty()) return false;
+    if (waveform.is_linear() || !plan_.objective.resting.is_empty()) return 0.0;
     const Vector& q = stepper_->expansion().margins();
     double most = 0.0;
     for (Index i = 0; i < data_.n(); ++i)
         if (waveform.is_live(i)) most = std::max(most, std::abs(q[i]));
-    if (most > kSmallOutput || most <= kSmallOutputPart * stepper_->square() * waveform.largest_norm()) return false;
+    if (most > kSmallOutput || most <= kSmallOutputPart * stepper_->square() * waveform.largest_norm()) return 0.0;
     const double log_left = time_stop().log_t() + waveform.log_mass() + log_factor_;
     const double missed = std::max(kMissedPart * plan_.settings.rtol, kLeastMissed);
-    return std::log(most * waveform.largest_norm()) + log_left > std::log(missed);
+    return std::log(most * waveform.largest_norm()) + log_left > std::log(missed) ? most : 0.0;
 }
 
 /// Takes its part in the span of the gradients of these margins from a pull.

@@ -37,10 +37,10 @@ _TRIES_AFAR = 2
 _MOST_LEFT = 0.3
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
 _OUTWEIGHS = 1e12
-# A dual of the squared loss below this part of its terms is rounding.
-_ROUNDING = 1e-12
 # The same beside units that vanish, whose numbers keep digits.
 _IS_WALL = 1e3
+# A dual of the squared loss below this part of its terms is rounding.
+_ROUNDING = 1e-12
 # The equations of more unknowns are not set up: a dense matrix and its eigenvalues, some seconds.
 MOST_UNKNOWNS = 1500
 
