@@ -41,9 +41,8 @@ def count(name: str, t: float, rtol: float, repeats: int) -> int:
 
 def main(given: list[str]) -> int:
     if len(given) == 4:  # in the process that is counted
-        name, t, rtol, repeats = given
-        for _ in range(int(repeats)):
-            own.solve(name, float(t), float(rtol))
+        for _ in range(int(given[3])):
+            own.solve(given[0], float(given[1]), float(given[2]))
         return 0
     if len(given) not in (0, 3):
         print(__doc__, file=sys.stderr)
