@@ -180,11 +180,13 @@ class BesideRest:
         """Return the neurons that left, in a leg from here, the side of a sample at rest on which its value keeps them.
 
         They may be nearer to the boundary than the steps tell, and cross it for rounding. They may come to lie on it
-        where the value is zero, and cross it in a short leg that begins at a distance that is known.
+        where the value is zero, and cross it in a short leg that begins at a distance that is known. Any neuron may
+        have come back for rounding that has crossed the boundary in the leg and lies on it at its end.
         """
         sides, after = self._sides(), leg._raw["final_pattern"]
         strays = sides * after < 0
         onto = (sides != 0) & (after == 0) & (self._leg._raw["final_pattern"] != 0)
+        onto |= (self._scales > 0) & (after == 0) & _crossed(leg)
         if not (strays | onto).any():
             return np.empty(0, dtype=np.int64)
         state = self._state()
@@ -275,6 +277,14 @@ class BesideRest:
     def log_norm(self) -> float:
         """The logarithm of |θ| of the flow, at the end of the last leg."""
         return math.log(self._leg.final.norm) if self._beyond is None else self._beyond.log_norm
+
+
+def _crossed(leg: Solution) -> npt.NDArray[np.bool_]:
+    """Tell which neurons cross the boundary of which sample in a leg, shape (m, n)."""
+    events, found = leg.events, np.zeros(leg._raw["final_pattern"].shape, dtype=np.bool_)
+    across = np.isin(events.kind, ("cross_up", "cross_down"))
+    found[events.neuron[across], events.sample[across]] = True
+    return found
 
 
 def _counts(run: Solution) -> FloatArray:
