@@ -58,3 +58,33 @@ def test_a_kernel_stays_at_zero_as_long_as_no_direction_lowers_the_loss(order: l
     assert falls(leaves - 1e-3) >= 0.0
     assert falls(leaves + 1e-3) < 0.0
     assert np.abs(sol(1.0).theta[:2]).min() > 0.1
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_neuron_that_loses_its_last_samples_rests_with_weight_decay_too(dim: int) -> None:
+    """Decay alone moves the rest of w·x that rounding and the time of the event leave: its sign is that of no motion.
+
+    The neuron was taken to have crossed, one time in two, and stayed inactive where the others leave again.
+    """
+    kinds = set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.abs(rng.standard_normal((3, 1))) * rng.standard_normal((1, dim))
+        Y = rng.standard_normal((3, 2))
+        W = X[:1] * [[0.3 * abs(rng.standard_normal())], [1.0]]
+        a = np.array([-np.abs(rng.standard_normal(2)) * np.sign(Y[0]), [0.7, 0.3]])
+        sol = rf.integrate((X, Y), rf.Network(W, a), until=4.0, loss="squared", weight_decay=0.5)
+        kinds |= {event.kind for event in sol.events}
+    assert kinds <= {"die", "leave_up"}
+    assert "die" in kinds
+
+
+@pytest.mark.parametrize("part", [0.25, 0.5, 0.7])
+def test_a_sample_in_two_parts_is_the_sample_where_a_neuron_dies(part: float) -> None:
+    X, Y = np.array([[0.15], [0.4], [1.3]]), np.array([[0.0, -1.0], [0.0, -1.0], [1.0, 0.0]])
+    net = rf.Network([[0.73], [2.2], [-6.1]], [[1.37, -2.9], [0.97, -4.0], [0.56, -1.0]])
+    rule = {"until": 1.0, "loss": "squared", "reduction": "mean", "weight_decay": 2.0}
+    whole = rf.integrate((X, Y), net, **rule)
+    assert [event.kind for event in whole.events][:3] == ["die"] * 3
+    split = rf.integrate((np.vstack((X, X)), np.vstack((Y, Y)), np.repeat([part, 1 - part], 3)), net, **rule)
+    np.testing.assert_allclose(split.final.W, whole.final.W, atol=1e-9)

@@ -117,7 +117,7 @@ class Resolution {
     Check check(Jet& jet);
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool leaves_at_once(const Jet& jet, const Boundary& boundary, int side) const;
-    double hidden_by_rounding(const Jet& jet, const Place& p) const;
+    double hidden_by_rounding(const Jet& jet, const Boundary& boundary);
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(Jet& jet, int b);
     int first_orders(Jet& jet, int b, Row& multiplier, Row& up, Row& down) const;

@@ -48,9 +48,8 @@ bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
     const Place& p = contact.boundary.members.front();
     if (trial_.mode(p) != Mode::moving) return true;  // it went with its input or with what shares its boundary
     const double rate = jet.boundary_coefficient(contact.boundary, order_of(contact));
-    // A parameter at zero is no sum of terms.
-    const bool is_told = order_of(contact) > leading_order() || contact.boundary.is_parameter();
-    const double hidden = is_told ? 0.0 : hidden_by_rounding(jet, p);
+    const bool is_told = order_of(contact) > leading_order();
+    const double hidden = is_told ? 0.0 : hidden_by_rounding(jet, contact.boundary);
     const bool leaves = contact.from == 0 && side == contact.wants && leaves_at_once(jet, contact.boundary, side);
     if ((rate * side > hidden || leaves) && !moves_against(jet, contact.boundary, rate)) return true;
     side = 0;
@@ -67,17 +66,24 @@ bool Resolution::leaves_at_once(const Jet& jet, const Boundary& boundary, int si
     return rate > (within_rounding_ ? 0.0 : kBeyond * DualRounding(jet).of_rate(p));
 }
 
-// What rounding makes of z in the leading order: where nothing else moves it, it stays. Of the first order any_rests()
-// has looked at the terms, but not at what decay makes of the rounding of z itself.
-double Resolution::hidden_by_rounding(const Jet& jet, const Place& p) const {
-    const double terms = leading_order() == 1 ? 0.0 : kZRounding * jet.terms(p, leading_order());
+// What rounding makes of w in the leading order: where nothing else moves it, it stays. Of the first order any_rests()
+// has looked at the terms, but not at what decay makes of what is left of w at the event: the rounding of its terms,
+// and what its time is off by, which is all where all terms vanish.
+double Resolution::hidden_by_rounding(const Jet& jet, const Boundary& boundary) {
+    const Place& p = boundary.members.front();
+    const bool has_terms = !boundary.is_parameter();
+    const double terms = has_terms && leading_order() > 1 ? kZRounding * jet.terms(p, leading_order()) : 0.0;
     if (!jet.duals().decays()) return terms;
     Vector decay = Vector::Zero(theta_->size());
     jet.duals().add_decay({*theta_}, 0, decay);
     double pace = 0.0;
     for (Index g = 0; g < decay.size(); ++g)
         if ((*theta_)[g] != 0.0) pace = std::max(pace, std::abs(decay[g] / (*theta_)[g]));
-    return terms + kZRounding * jet.terms(p, 0) * (leading_order() == 1 ? pace : 0.5 * pace * pace);
+    pace *= graph_->count();  // of a product of parameters, with at most one of each layer
+    if (z_.empty()) pre_activations(*graph_, *X_, *theta_, z_);  // the series begin with zeros
+    const double left = has_terms ? std::abs(z_[p.node](p.sample, p.unit)) + kZRounding * jet.terms(p, 0)
+                                  : std::abs(jet.boundary_coefficient(boundary, 0));
+    return terms + left * (leading_order() == 1 ? pace : 0.5 * pace * pace);
 }
 
 // Whether what is to leave tangentially, by its acceleration, moves to the other side at once: it was not at its bound,
