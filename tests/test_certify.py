@@ -8,6 +8,7 @@ import pytest
 
 import reluflow as rf
 from reluflow import convex
+from reluflow._least_distance import nonnegative
 
 
 def phi(Z, leak):
@@ -358,3 +359,19 @@ def test_a_way_down_is_found_in_any_unit_of_the_inputs(size):
         assert (certificate.verdict, certificate.local_optimum) == ("kkt_not_global", False)
         assert certificate.improvement.value(0.1) < certificate.value
         assert (certificate.improvement.network(0.1)(data.X) >= 1 - 1e-9).all()
+
+
+@pytest.mark.parametrize("c", [3, 6, 12])
+def test_a_least_margin_that_is_rounding_has_a_certificate(c):
+    """Scaled to one, it came out as 1.2: no sample was left to have a multiplier, and the process ended in scipy."""
+    net = rf.Network([[1.0, 0.1 * c], [1.0, 0.3 * c]], [0.3, -0.1])
+    data = rf.Dataset([[0.0, 1.0], [1.0, 0.0]], [1, 1])
+    assert 0 < net(data.X)[0] < 1e-16
+    certificate = rf.certify(net, data)
+    assert certificate.verdict == "not_kkt"
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 2), (0, 0)])
+def test_least_squares_of_nothing_are_zero(shape):
+    """Without columns scipy 1.17 ends the process; without rows its solution is whatever the memory held."""
+    np.testing.assert_array_equal(nonnegative(np.zeros(shape), np.ones(shape[0])), np.zeros(shape[1]))

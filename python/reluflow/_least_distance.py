@@ -20,6 +20,8 @@ EMPTY_RTOL = 1e-10  # a least-squares residual below this says that the constrai
 
 def nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return the x >= 0 with the least |Ax - b|."""
+    if A.size == 0:  # nnls of scipy 1.17 frees its memory twice then, which ends the process
+        return np.zeros(A.shape[1])
     try:
         x, _ = nnls(A, b, maxiter=MAX_SWEEPS * sum(A.shape))
     except RuntimeError:  # the active sets went round in a circle, as they can on degenerate data
