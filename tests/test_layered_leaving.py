@@ -95,3 +95,15 @@ def test_a_neuron_on_a_ray_against_its_gradient_shrinks_for_ever(leans: float) -
     follower = Follower(boundaries(X), X, lam, 0.0)
     w, a = np.array([1.0, 0.0]), np.array([1.0 - leans])
     assert follower.only_shrinks(w, a, np.array([0.0, 1.0])) == (leans == 0)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_outputs_that_cancel_to_zero_fit_targets_of_zero(seed: int) -> None:
+    """The errors are rounding of the terms of the outputs, not of the outputs, of which they were all."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((5, 2))
+    widths = [rf.Dense(int(rng.integers(3, 6))) for _ in range(int(rng.integers(1, 3)))]
+    net = rf.DeepNetwork.init([*widths, rf.Dense(1)], dim=2, seed=seed)
+    sol = rf.integrate((X, np.zeros(5)), net, until=rf.Stop(limit=True), loss="squared")
+    assert (sol.status, sol.limit.certified) == ("reached_limit", True), sol.limit.reason
+    np.testing.assert_allclose(sol.limit.network(X), 0.0, atol=1e-14)

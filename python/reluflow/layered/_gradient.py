@@ -52,6 +52,16 @@ class Backward:
             self._h.append(z if node.leak is None else self._slope(v, node.leak) * z)
         return self._h[-1]
 
+    def output_terms(self, theta: FloatArray) -> FloatArray:
+        """Return the sizes of the terms of each output together, shape (n, K), of which its rounding is a part."""
+        self.outputs(theta)
+        node, terms = self.nodes[-1], np.zeros(self._z[-1].shape)
+        if node.bias is not None:
+            terms += np.where(node.bias >= 0, np.abs(theta.take(node.bias)), 0.0)
+        for edge, A in zip(node.edges, self._matrices[-1], strict=True):
+            terms += np.abs((self._z if edge.tap == "z" else self._h)[edge.src]) @ np.abs(A).T
+        return terms
+
     def descent(self, duals: Numbers, n_parameters: int) -> Numbers:
         """Return -∇L at the θ of the last `outputs`, for the duals -∂ℓ/∂f, shape (n, K)."""
         kind = np.result_type(duals, self._z[-1])

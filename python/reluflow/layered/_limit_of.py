@@ -257,7 +257,7 @@ class _Search:
             least = np.zeros(len(theta)) + (0.0 if self.decay is None else self.decay)
             mu = multipliers_in_boxes(self.frozen, theta, lam2, least * theta)
             if self.loss == "squared":  # what is rounding of an output pulls at nothing
-                terms = np.abs(self.targets) + np.abs(np.asarray(self.frozen.outputs(theta)))
+                terms = np.abs(self.targets) + self.frozen.output_terms(theta)
                 lam2 = np.where(np.abs(lam2) > _ROUNDING * terms, lam2, 0.0)
         else:
             mu = multipliers_in_boxes(self.frozen, theta, self._with_resting(lam2), theta)
@@ -280,8 +280,8 @@ class _Search:
         if is_direction:
             return float(np.linalg.norm(theta)) or 1.0
         each = np.ones(len(lam)) if self.counts is None else self.counts
-        f = np.asarray(self.frozen.outputs(theta))
-        terms = each[:, None] * (np.abs(f) + np.abs(self.targets)) if self.loss == "squared" else np.abs(lam)
+        of_errors = self.loss == "squared"
+        terms = each[:, None] * (self.frozen.output_terms(theta) + np.abs(self.targets)) if of_errors else np.abs(lam)
         rows = np.array(
             [
                 self.frozen.pull(theta, self._part(i, row), np.zeros(len(self.frozen.held))).theta
