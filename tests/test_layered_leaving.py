@@ -97,7 +97,7 @@ def test_a_neuron_on_a_ray_against_its_gradient_shrinks_for_ever(leans: float) -
     assert follower.only_shrinks(w, a, np.array([0.0, 1.0])) == (leans == 0)
 
 
-@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize("seed", [3, 4, 8, 10])
 def test_outputs_that_cancel_to_zero_fit_targets_of_zero(seed: int) -> None:
     """The errors are rounding of the terms of the outputs, not of the outputs, of which they were all."""
     rng = np.random.default_rng(seed)
