@@ -20,6 +20,8 @@ from reluflow.losses import LOSSES, LossName
 DATA = rf.datasets.wang_pilanci("obtuse")
 NET = rf.Network.init(6, 2, scale=1e-2, seed=1)
 SOL = rf.integrate(DATA, NET, until=1e3)
+DEEP_LAYERS = [rf.Dense(3, bias=True), rf.Conv1d(2, 2), rf.Dense(2)]
+DEEP = rf.DeepNetwork.init(DEEP_LAYERS, dim=2, leak=0.1, seed=1)
 DESCENT = rf.descend(DATA, NET, step=0.1, n_steps=20, save_every=5, batch_size=1)
 
 
@@ -28,6 +30,8 @@ DESCENT = rf.descend(DATA, NET, step=0.1, n_steps=20, save_every=5, batch_size=1
 
 def test_none_is_another_seed_every_time() -> None:
     assert rf.Network.init(3, 2, seed=None) != rf.Network.init(3, 2, seed=None)
+    deep = [rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=None) for _ in range(2)]
+    assert deep[0] != deep[1]
     assert rf.datasets.symmetric(6, 2, seed=None) != rf.datasets.symmetric(6, 2, seed=None)
 
 
@@ -36,6 +40,9 @@ def test_a_generator_is_drawn_from() -> None:
     first, second = rf.Network.init(3, 2, seed=source), rf.Network.init(3, 2, seed=source)
     assert first == rf.Network.init(3, 2, seed=7)
     assert first != second
+    layers = [rf.Dense(3), rf.Dense(1)]
+    deep = rf.DeepNetwork.init(layers, dim=2, seed=np.random.default_rng(7))
+    assert deep == rf.DeepNetwork.init(layers, dim=2, seed=7)
     nets = [rf.Network.init(3, 2, classes=K, seed=np.random.default_rng(7)) for K in (2, 3)]
     assert nets[0].networks == nets[1].networks[:2]
     assert nets[0][0] != nets[0][1]
@@ -50,7 +57,10 @@ def test_the_seed_that_was_drawn_stands_in_the_settings() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1", [1]])
 def test_other_seeds_are_refused(seed: Any) -> None:
-    for call in (rf.Network.init, rf.datasets.phuong_lampert):
+    def deep(width: int, dim: int, seed: Any) -> rf.DeepNetwork:
+        return rf.DeepNetwork.init([rf.Dense(width), rf.Dense(1)], dim=dim, seed=seed)
+
+    for call in (rf.Network.init, deep, rf.datasets.phuong_lampert):
         with pytest.raises(ValueError, match="seed must be an integer of at least 0, a numpy Generator or None, found"):
             call(3, 2, seed=seed)
 
@@ -81,16 +91,30 @@ def test_what_was_saved_is_loaded_with_every_bit(value: Any, load: Callable[[Pat
         load(tmp_path / "a.npz")
 
 
+def test_a_layered_network_is_loaded_with_its_graph(tmp_path: Path) -> None:
+    DEEP.save(tmp_path / "a.npz")
+    again = rf.DeepNetwork.load(tmp_path / "a.npz")
+    assert again == DEEP
+    assert (hash(again), again.fingerprint) == (hash(DEEP), DEEP.fingerprint)
+    assert rf.DeepNetwork(DEEP_LAYERS, DEEP.theta, dim=2, leak=0.2).fingerprint != DEEP.fingerprint
+    (tmp_path / "a.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"path must hold .*a\.npz"):
+        rf.DeepNetwork.load(tmp_path / "a.npz")
+
+
 def test_a_file_of_another_kind_says_what_reads_it(tmp_path: Path) -> None:
     NET.save(tmp_path / "net.npz")
     with pytest.raises(ValueError, match=r"hold a reluflow solution, found .*a reluflow network, which Network\.load"):
         rf.load(tmp_path / "net.npz")
+    DEEP.save(tmp_path / "deep.npz")
+    with pytest.raises(ValueError, match=r"hold a reluflow network, found .*, which DeepNetwork\.load reads"):
+        rf.Network.load(tmp_path / "deep.npz")
     SOL.save(tmp_path / "sol.npz")
     with pytest.raises(ValueError, match=r"a reluflow solution, which reluflow\.load reads"):
         rf.Network.load(tmp_path / "sol.npz")
 
 
-@pytest.mark.parametrize("value", [NET, SOL, DESCENT, SOL.events])
+@pytest.mark.parametrize("value", [NET, DEEP, SOL, DESCENT, SOL.events])
 def test_errors_of_the_file_system_come_as_they_are(value: Any, tmp_path: Path) -> None:
     write = value.to_csv if hasattr(value, "to_csv") else value.save
     with pytest.raises(FileNotFoundError) as missing:
@@ -98,7 +122,7 @@ def test_errors_of_the_file_system_come_as_they_are(value: Any, tmp_path: Path) 
     assert missing.value.filename == str(tmp_path / "none" / "a.npz")
     with pytest.raises(IsADirectoryError):
         write(tmp_path)
-    for load in (rf.load, rf.Network.load, rf.descent.DescentResult.load):
+    for load in (rf.load, rf.Network.load, rf.DeepNetwork.load, rf.descent.DescentResult.load):
         with pytest.raises(FileNotFoundError):
             load(tmp_path / "a.npz")
         with pytest.raises(IsADirectoryError):

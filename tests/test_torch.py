@@ -52,6 +52,14 @@ def test_there_and_back_keeps_every_bit(torch: Any, bias: bool, leak: float) -> 
     assert module(torch.zeros(2, 4 - bias, dtype=torch.float64)).shape == (2, 1)
 
 
+def test_several_outputs_go_there_and_back(torch: Any) -> None:
+    net = rf.Network.init(6, 4, outputs=3, scale=0.3, seed=2, bias_input=1.0)
+    module = net.to_torch()
+    assert rf.Network.from_torch(module) == net
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    np.testing.assert_allclose(module(torch.tensor(X)).detach().numpy(), net(X), rtol=1e-13, atol=1e-14)
+
+
 def test_a_gradient_step_of_torch_is_one_of_descend(torch: Any) -> None:
     data = rf.datasets.wang_pilanci("obtuse")
     net = rf.Network.init(8, data.d, scale=0.5, seed=3)
@@ -77,7 +85,10 @@ def refused(torch: Any) -> list[tuple[Any, str]]:
 
     return [
         (nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 1)), "have no output bias"),
-        (nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2, bias=False)), "have one output, found 2"),
+        (
+            nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 1)),
+            "rf.DeepNetwork.from_torch",
+        ),
         (nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 1, bias=False)), "found Linear, Tanh, Linear"),
         (nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 1, bias=False)), "found Linear, Linear"),
         (sequential(torch, slope=1.5), "leak must lie in [0, 1), found 1.5"),

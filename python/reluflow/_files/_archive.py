@@ -22,6 +22,7 @@ _READERS = {
     "reluflow descent": "DescentResult.load",
     "reluflow layered solution": "reluflow.load",
     "reluflow solution of a network by layers": "reluflow.load",
+    "reluflow layered network": "DeepNetwork.load",
     "reluflow layered descent": "DeepDescentResult.load",
     "reluflow path of saddles": "saddles.SaddlePath.load",
 }

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, freeze, integer, invalid, leak_value, positive, real_array
+from .._digest import content_digest, hash_of
+from .._files import read_archive, write_archive
+from .._html import card
+from .._validation import FloatArray, Seed, freeze, generator, invalid, leak_value, positive, real_array
+from ._balance import balance_weights
 from ._graph import Node, Spec, nodes_of, parameter_count, spec_of
 from ._layers import Layer, as_layers, build, input_shape
+from ._torch import check_module, module_of, network_parts
+
+_FORMAT, _SCHEMA = "reluflow layered network", 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +66,8 @@ class DeepNetwork:
         The parameters of each layer, without the inputs.
     norm : float
         |θ|.
+    balance : ndarray, shape (number of them,)
+        The quantities θᵀEθ that the flow keeps, see `DeepSolution.balance`.
 
     Raises
     ------
@@ -129,7 +140,7 @@ class DeepNetwork:
         dim: int | tuple[int, ...],
         scale: float = 1.0,
         leak: float = 0.0,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> DeepNetwork:
         """Draw a random network: each weight is normal with the deviation scale / √(inputs of its unit), biases are 0.
 
@@ -142,8 +153,9 @@ class DeepNetwork:
             Size of the weights.
         leak : float, optional
             Slope of the activation below zero.
-        seed : int, optional
-            Seed of `numpy.random.default_rng`; the same arguments give the same bits.
+        seed : int, numpy.random.Generator or None, optional
+            Seed of `numpy.random.default_rng`; the same number gives the same bits. A Generator is drawn from; None is
+            another start every time.
 
         Raises
         ------
@@ -157,10 +169,91 @@ class DeepNetwork:
         5750
         """
         built = build(as_layers(layers), input_shape(dim), leak_value(leak))
-        draws = np.random.default_rng(integer(seed, "seed", least=0)).standard_normal(built.n_parameters)
+        draws = generator(seed).standard_normal(built.n_parameters)
         net = cls.__new__(cls)
         net._set(tuple(built.nodes), positive(scale, "scale") * draws * np.array(built.scales))
         return net
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to one .npz file, whole or not at all; `DeepNetwork.load` reads it back exactly.
+
+        Raises
+        ------
+        OSError
+            The system cannot write, for want of the folder or of a right; what was there is still there.
+        """
+        write_archive(path, {"theta": self.theta}, {"format": _FORMAT, "schema": _SCHEMA, "spec": self.spec})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DeepNetwork:
+        """Read a network that `save` wrote: the same graph and the same bits.
+
+        Raises
+        ------
+        OSError
+            There is no such file, or it cannot be read.
+        ValueError
+            The file holds no layered network, or is damaged; the message names the path and what is wrong.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import reluflow as rf
+        >>> net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     net.save(pathlib.Path(folder, "net.npz"))
+        ...     rf.DeepNetwork.load(pathlib.Path(folder, "net.npz")) == net
+        True
+        """
+        arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
+        try:
+            return cls.from_nodes(record["spec"], arrays["theta"])
+        except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
+            raise invalid("path", "hold a whole network", f"{os.fspath(path)!r}, damaged: {error}") from error
+
+    @classmethod
+    def from_torch(cls, module: Any, *, dim: int | tuple[int, ...] | None = None) -> DeepNetwork:
+        """Take the weights of a torch module: Linear, Conv1d, Conv2d and Flatten, with ReLU or LeakyReLU behind them.
+
+        Parameters
+        ----------
+        module : torch.nn.Module
+            Layers one after the other, such as a ``Sequential`` of them, with biases or without. A layer without an
+            activation behind it is linear. Convolutions have no padding, groups, dilation or bias. Its precision and
+            device do not matter; θ is float64.
+        dim : int or tuple of int, optional
+            The shape of an input, (channels, length) or (channels, height, width), which convolutions need.
+
+        Raises
+        ------
+        ValueError
+            Other layers or options, a slope outside [0, 1), or a module whose outputs are not those of its layers.
+            An ImportError without torch (extra ``torch``).
+        """
+        nodes, theta = network_parts(module, dim)
+        if len(theta) != parameter_count(nodes):
+            raise invalid("module", "have layers of which each takes what the one before gives", "others")
+        net = cls.__new__(cls)
+        net._set(nodes, theta)
+        check_module(module, net, dim)
+        return net
+
+    def to_torch(self) -> Any:
+        """Return a torch module with these weights, in double precision, of a network of dense layers.
+
+        Returns
+        -------
+        torch.nn.Sequential
+            A Linear for each layer, behind it a ReLU, or a LeakyReLU if its leak is above 0. Outputs have the shape
+            (n, K), also with K = 1.
+
+        Raises
+        ------
+        ValueError
+            A layer that is not dense: masked, shared or fixed weights, skips, biases for some units alone. An
+            ImportError without torch (extra ``torch``).
+        """
+        return module_of(self.nodes, self.theta)
 
     def _set(self, nodes: tuple[Node, ...], theta: npt.ArrayLike) -> None:
         parameters = real_array(theta, "theta", "(P,)")
@@ -207,6 +300,12 @@ class DeepNetwork:
         """|θ|, the Euclidean norm of all parameters."""
         largest = float(np.abs(self.theta).max(initial=0.0))
         return largest * float(np.linalg.norm(self.theta / largest)) if largest else 0.0
+
+    @property
+    def balance(self) -> FloatArray:
+        """The quantities θᵀEθ that the flow keeps: for a unit with weights of its own Σ in² - Σ out²."""
+        found: FloatArray = balance_weights(self.nodes, self.n_parameters) @ self.theta**2
+        return found
 
     def matrix(self, node: int, edge: int = 0) -> FloatArray:
         """Return const + θ[idx] of an edge of a node, shape (size, source size)."""
@@ -262,7 +361,14 @@ class DeepNetwork:
             return NotImplemented
         return np.array_equal(self.theta, other.theta) and (self.nodes is other.nodes or self.spec == other.spec)
 
-    __hash__ = None  # type: ignore[assignment]  # equality goes by value, of arrays
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of all that `==` compares: equal where networks are equal, in every process."""
+        return content_digest(self.spec, self.theta)
+
+    def __hash__(self) -> int:
+        """Return a hash that is the same in every process."""
+        return hash_of(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by spec and parameters."""
@@ -272,3 +378,12 @@ class DeepNetwork:
         """One line: sizes, number of parameters, norm."""
         sizes = "-".join(str(node.size) for node in self.nodes)
         return f"DeepNetwork({sizes}, {self.n_parameters} parameters, norm={self.norm:.6g})"
+
+    def _repr_html_(self) -> str:
+        """Show layers, norm and degree of homogeneity as a table in a notebook."""
+        rows = [("inputs", f"{self.dim}")]
+        for number, node in enumerate(self.nodes[1:], start=1):
+            kind = "linear" if node.leak is None else "ReLU" if node.leak == 0 else f"leak {node.leak:g}"
+            bias = "" if node.bias is None else ", with bias"
+            rows.append((f"layer {number}", f"{node.size} units, {kind}{bias}"))
+        return card("DeepNetwork", (*rows, ("parameters", f"{self.n_parameters}"), ("|θ|", f"{self.norm:.6g}")))

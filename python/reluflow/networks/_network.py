@@ -14,7 +14,7 @@ from .._digest import content_digest, hash_of
 from .._files import read_archive, write_archive
 from .._validation import FloatArray, PatternArray, Seed, freeze, generator, integer, invalid, leak_value
 from ._law import StartOptions, law_of
-from ._parts import checked_bias, checked_signs, checked_weights, one_output, outputs_of, with_bias_input
+from ._parts import checked_bias, checked_signs, checked_weights, outputs_of, with_bias_input
 from ._shown import line, table
 from ._torch import module_of, weights_of
 
@@ -241,7 +241,7 @@ class Network:
 
     @classmethod
     def from_torch(cls, module: Any) -> Network:
-        """Take the weights of a torch module: Linear, ReLU or LeakyReLU, Linear, with one output.
+        """Take the weights of a torch module: Linear, ReLU or LeakyReLU, Linear, with any number of outputs.
 
         A bias of the first layer becomes the last column of W, with `bias_input` 1. The data of a run then need a
         column of ones, which `Dataset.with_bias` appends.
@@ -255,8 +255,8 @@ class Network:
         Raises
         ------
         ValueError
-            Other layers, several outputs, an output bias (a flow has none), a slope outside [0, 1), or a module whose
-            outputs are not those of its layers. An ImportError without torch (extra ``torch``).
+            Other layers or an output bias, which `DeepNetwork.from_torch` takes, a slope outside [0, 1), or a module
+            whose outputs are not those of its layers. An ImportError without torch (extra ``torch``).
         """
         W, a, leak, bias_input = weights_of(module)
         return cls(W, a, leak=leak, bias_input=bias_input)
@@ -273,15 +273,13 @@ class Network:
         Returns
         -------
         torch.nn.Sequential
-            Linear, ReLU (LeakyReLU if the leak is above 0), Linear; outputs have the shape (n, 1).
+            Linear, ReLU (LeakyReLU if the leak is above 0), Linear; outputs have the shape (n, K), also with K = 1.
 
         Raises
         ------
         ValueError
-            Several outputs, a `bias` that is no truth value, or W with one column alone. An ImportError without torch
-            (extra ``torch``).
+            A `bias` that is no truth value, or W with one column alone. An ImportError without torch (extra ``torch``).
         """
-        one_output(self)
         return module_of(self, bias=bias)
 
     def _with(self, W: FloatArray, a: FloatArray, pattern: PatternArray | None = None) -> Network:

@@ -1,4 +1,4 @@
-"""Weights from and to torch: Linear-ReLU-Linear with one output. A bias of the hidden layer is the last column of W.
+"""Weights from and to torch: Linear-ReLU-Linear. A bias of the hidden layer is the last column of W.
 
 torch is asked for when it is used, and only here.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._network import Network
 
 EXTRA = "torch"
-_EXPECTED = "be Linear, ReLU or LeakyReLU, Linear, in this order"
+_EXPECTED = "be Linear, ReLU or LeakyReLU, Linear, in this order (rf.DeepNetwork.from_torch takes other layers)"
 # The module is asked for its outputs at this many points, to see that it computes what its layers say.
 _PROBES = 8
 # Relative to the sizes of what is added up, in double precision: far above the rounding of sums in any order, far below
@@ -30,7 +30,7 @@ def weights_of(module: Any) -> tuple[FloatArray, FloatArray, float, float | None
     Raises
     ------
     ValueError
-        Other layers, several outputs, an output bias, weights that are not real floats, or a module that does not
+        Other layers, an output bias, weights that are not real floats, or a module that does not
         compute what its layers say.
     ImportError
         torch is not installed.
@@ -38,46 +38,76 @@ def weights_of(module: Any) -> tuple[FloatArray, FloatArray, float, float | None
     torch = optional_module("torch", EXTRA)
     instance(module, "module", torch.nn.Module, "a torch.nn.Module")
     first, activation, second = _layers(torch, module)
-    W = np.column_stack([_numbers(first.weight), *([] if first.bias is None else [_numbers(first.bias)])])
-    a = _numbers(second.weight)[0]
+    W = np.column_stack([numbers_of(first.weight), *([] if first.bias is None else [numbers_of(first.bias)])])
+    a = numbers_of(second.weight).T
     leak = leak_value(float(activation.negative_slope) if isinstance(activation, torch.nn.LeakyReLU) else 0.0)
-    _check_outputs(torch, module, first, (W, a, leak))
-    return W, a, leak, None if first.bias is None else 1.0
+    X = probes(first.in_features)
+    Z = (X if first.bias is None else np.column_stack((X, np.ones(_PROBES)))) @ W.T
+    check_outputs(module, X, np.maximum(Z, leak * Z) @ a, np.abs(Z) @ np.abs(a))
+    return W, a[:, 0] if a.shape[1] == 1 else a, leak, None if first.bias is None else 1.0
 
 
 def _layers(torch: Any, module: Any) -> tuple[Any, Any, Any]:
-    layers = [part for part in module.modules() if not list(part.children())]
+    layers = leaf_modules(module)
     kinds = (torch.nn.Linear, (torch.nn.ReLU, torch.nn.LeakyReLU), torch.nn.Linear)
     if len(layers) != 3 or not all(isinstance(layer, kind) for layer, kind in zip(layers, kinds, strict=True)):
         raise invalid("module", _EXPECTED, ", ".join(type(layer).__name__ for layer in layers) or "no layer")
     first, activation, second = layers
     if second.in_features != first.out_features:
         raise invalid("module", _EXPECTED, f"{second.in_features} inputs after {first.out_features} neurons")
-    if second.out_features != 1:
-        raise invalid("module", "have one output", f"{second.out_features}")
     if second.bias is not None:
-        reason = "a flow has no output bias, and one that is left out would change it: use Linear(m, 1, bias=False)"
+        reason = "use Linear(m, K, bias=False), or rf.DeepNetwork.from_torch for biases in every layer"
         raise invalid("module", "have no output bias", f"one ({reason})")
     return first, activation, second
 
 
-def _numbers(tensor: Any) -> FloatArray:
+def leaf_modules(module: Any) -> list[Any]:
+    """Return the parts of a torch module that have no parts, in their order."""
+    return [part for part in module.modules() if not list(part.children())]
+
+
+def numbers_of(tensor: Any) -> FloatArray:
+    """Return the numbers of a torch tensor as doubles.
+
+    Raises
+    ------
+    ValueError
+        They are no real floats.
+    """
     if not tensor.is_floating_point():
         raise invalid("module", "have weights that are real floats", str(tensor.dtype))
     return np.asarray(tensor.detach().cpu().double().numpy(), dtype=np.float64)
 
 
-def _check_outputs(torch: Any, module: Any, first: Any, weights: tuple[FloatArray, FloatArray, float]) -> None:
-    """Compare the outputs of the module with those of its weights: a forward of its own or a hook would differ."""
-    W, a, leak = weights
-    X = np.random.default_rng(0).standard_normal((_PROBES, first.in_features))
-    with torch.no_grad():
-        found = copy.deepcopy(module).cpu().double()(torch.tensor(X)).numpy()
-    if found.shape != (_PROBES, 1):
-        raise invalid("module", f"return the shape ({_PROBES}, 1) for {_PROBES} inputs", f"{found.shape}")
-    Z = (X if first.bias is None else np.column_stack((X, np.ones(_PROBES)))) @ W.T
-    error = np.abs(np.maximum(Z, leak * Z) @ a - found[:, 0])
-    if not (error <= _PROBE_TOL * (np.abs(Z) @ np.abs(a))).all():
+def probes(size: int) -> FloatArray:
+    """Return the inputs at which a module is asked for its outputs."""
+    return np.random.default_rng(0).standard_normal((_PROBES, size))
+
+
+def check_outputs(module: Any, X: FloatArray, expected: FloatArray, sizes: FloatArray) -> None:
+    """Compare the outputs of a module at X with those of its weights: a forward of its own or a hook would differ.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    X : ndarray, shape (n, ...)
+    expected, sizes : ndarray, shape (n, K)
+        What its weights give, and the size of what is added up for that.
+
+    Raises
+    ------
+    ValueError
+        Other outputs.
+    """
+    torch = optional_module("torch", EXTRA)
+    try:
+        with torch.no_grad():
+            found = copy.deepcopy(module).cpu().double()(torch.tensor(X)).numpy()
+    except RuntimeError as error:  # torch's, of shapes that do not fit
+        raise invalid("module", f"take inputs of the shape {X.shape}", str(error)) from error
+    if found.shape != expected.shape:
+        raise invalid("module", f"return the shape {expected.shape} for {len(X)} inputs", f"{found.shape}")
+    if not (np.abs(expected - found) <= _PROBE_TOL * sizes).all():
         raise invalid("module", "compute what its layers say", "other outputs (a forward or a hook of its own?)")
 
 
@@ -99,10 +129,10 @@ def module_of(net: Network, *, bias: bool | None) -> Any:
         raise invalid("bias", "be False for a network with one input", "True")
     options = {"dtype": torch.float64}
     first = torch.nn.Linear(d - 1 if split else d, m, bias=split, **options)
-    second = torch.nn.Linear(m, 1, bias=False, **options)
+    second = torch.nn.Linear(m, net.n_outputs, bias=False, **options)
     with torch.no_grad():
         first.weight.copy_(torch.tensor(net.W[:, :-1] if split else net.W, **options))
-        second.weight.copy_(torch.tensor(net.a[None], **options))
+        second.weight.copy_(torch.tensor(net.a[None] if net.n_outputs == 1 else net.a.T.copy(), **options))
         if split:
             first.bias.copy_(torch.tensor(net.W[:, -1] if net.bias is None else net.bias, **options))
     activation = torch.nn.ReLU() if net.leak == 0 else torch.nn.LeakyReLU(net.leak)
