@@ -111,7 +111,8 @@ def test_a_sample_at_rest_holds_a_unit_on_its_boundary(loss: Any) -> None:
     limit = sol.limit
     assert limit.held.tolist() == [[0, 0, 1]]
     along = X[0] - (X[0] @ X[1]) / (X[1] @ X[1]) * X[1]
-    assert limit.margin == pytest.approx(0.5 * np.linalg.norm(along), rel=1e-9)
+    assert limit.margin == 0.0
+    assert 0.5 / abs(limit.duals).sum() == pytest.approx(0.5 * np.linalg.norm(along), rel=1e-9)
     expected = np.array([*(along / np.linalg.norm(along)), 1.0]) / np.sqrt(2.0)
     np.testing.assert_allclose(limit.network.theta, expected, atol=1e-9)
     assert "stay at f = 0" in limit.reason

@@ -245,3 +245,11 @@ def degree_of(nodes: tuple[Node, ...]) -> tuple[int, str]:
             return 0, f"paths of layer {v - 1} have different numbers of parameters (biases or skips)"
         degrees.append(found.pop())
     return degrees[-1], ""
+
+
+def norm_of(node: Node, theta: FloatArray) -> float:
+    """Return the norm of the parameters of a layer."""
+    used = [edge.idx[edge.idx >= 0] for edge in node.edges]
+    if node.bias is not None:
+        used.append(node.bias[node.bias >= 0])
+    return float(np.linalg.norm(theta[np.unique(np.concatenate(used))])) if used else 0.0

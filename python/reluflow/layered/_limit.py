@@ -28,11 +28,12 @@ class LayeredLimit(ReadOnly):
     degree : int
         L of f(c θ) = c^L f(θ); 0 where the network is not homogeneous.
     margin : float
-        min y_i f(x_i) of the network of norm 1 over the samples that are on an active path: others, at f = 0, are left
-        out here, unlike in `Limit.margin`. nan for another kind.
+        Normalised margin q_min/|θ|^L, of all samples that count, with classes that of the least f_y - f_k; as in
+        `Limit`, with L = 2 there. It is 0 where samples stay at f = 0 (`reason` says how many), and nan for the squared
+        loss and where L is 0.
     duals : ndarray, shape (n,) or (n, K)
-        λ_i of a direction, for margins of at least 1, with the sign of y_i: Σ |λ_i| = |θ̃|²/L. Of a critical point
-        -∂L/∂f.
+        λ_i of a direction, for margins of at least 1, with the sign of y_i: Σ |λ_i| = |θ̃|²/L, so that the least margin
+        of the samples that grow is (L Σ |λ_i|)^(-L/2). Of a critical point -∂L/∂f.
     support : ndarray, shape (k,)
         Samples with a multiplier.
     held : ndarray, shape (h, 3)

@@ -7,16 +7,16 @@ from scipy.optimize import nnls
 
 from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
-from ..limits._checks import Residuals
+from ..limits._checks import UNKNOWN, Residuals
 from ..limits._growing import doubts_of_rest
 from ._boxes import RANK_TOL, multipliers_in_boxes
 from ._decayed import falls_to_zero
 from ._frozen import Frozen
 from ._gradient import Numbers, complex_duals, duals
-from ._graph import Node, degree_of
+from ._graph import degree_of, norm_of
 from ._leaving import doubts_of_leaving
 from ._limit import LayeredLimit
-from ._margins import margins_at
+from ._margins import margins_at, margins_of
 from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
@@ -60,12 +60,13 @@ class _Search:
         decay = problem.decay
         self.decay = None if decay is None or not decay.any() else decay / problem.factor  # beside the sum of losses
         n = len(self.targets)
-        self.used = np.ones(n, dtype=bool) if self.counts is None else self.counts > 0
+        self.counted = np.ones(n, dtype=bool) if self.counts is None else self.counts > 0
+        self.used = self.counted
         self.resting = np.zeros(n, dtype=bool)
         if self.loss in ("logistic", "exponential") and self.decay is None:
             # A sample that moves no parameter stays at f = 0, whatever the flow does.
             self.resting = self.used & ~frozen.gradients(net.theta, np.arange(n)).any(axis=1)
-            self.used &= ~self.resting
+            self.used = self.used & ~self.resting
         self.degree, self.inhomogeneous = degree_of(net.nodes)
         self.f = np.asarray(frozen.outputs(net.theta))
 
@@ -87,11 +88,7 @@ class _Search:
         """Whether all samples are on their right side, so that θ grows; not if none moves it."""
         if self.loss == "squared" or not self.used.any():
             return False
-        if self.loss == "cross_entropy":
-            own = (self.targets * self.f).sum(axis=1)
-            rest = np.where(self.targets == 1.0, -np.inf, self.f).max(axis=1)
-            return bool((own > rest)[self.used].all())
-        return bool(((self.targets * self.f)[self.used] > 0).all())
+        return bool((margins_of(self.f, self.targets)[self.used] > 0).all())
 
     # --- decay to zero ---
 
@@ -105,7 +102,7 @@ class _Search:
         zero = np.zeros_like(self.net.theta)
         lam = self._duals(np.zeros_like(self.f))
         nothing = Residuals(0.0, 0.0, 0.0, 0.0)
-        return self._limit("finite", zero, lam, nothing, [], 0, 0.0, np.nan)
+        return self._limit("finite", zero, lam, nothing, [], 0, 0.0)
 
     # --- directions ---
 
@@ -121,10 +118,9 @@ class _Search:
             turn = self._turn_to(theta)
         margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
         residuals = self._checked(theta, full * y, margins - 1.0)
-        size = float(np.linalg.norm(theta))
-        margin = float(margins[self.used].min()) / size**L
         reasons = self._doubts(residuals, turn) or self._leaving(theta, full * y, state)
-        return self._limit("direction", theta / size, full * y, residuals, reasons, freedom, turn, margin)
+        unit = theta / float(np.linalg.norm(theta))
+        return self._limit("direction", unit, full * y, residuals, reasons, freedom, turn)
 
     def _point_near(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int] | None:
         """Return a KKT point near the state with its λ and freedom, if there is one, by changes of the support."""
@@ -207,7 +203,7 @@ class _Search:
             margins = margins_at(self.frozen, theta, self.targets, lam, self.used)
             reasons = doubts_of_rest(*margins, self._size(theta, lam, False))
         reasons = reasons or self._leaving(theta, lam, None)
-        return self._limit("finite", theta, lam, residuals, reasons, freedom, turn, np.nan)
+        return self._limit("finite", theta, lam, residuals, reasons, freedom, turn)
 
     def _gradient(self, x: Numbers) -> Numbers:
         P = self.frozen.count
@@ -347,9 +343,8 @@ class _Search:
         return lam / (float(np.abs(lam).max()) or 1.0)
 
     def _unclaimed(self, reason: str) -> LayeredLimit:
-        nothing = Residuals(np.nan, np.nan, np.nan, np.nan)
         lam = np.zeros(len(self.targets))
-        return self._limit("none", self.net.theta, lam, nothing, [reason], 0, np.nan, np.nan)
+        return self._limit("none", self.net.theta, lam, UNKNOWN, [reason], 0, np.nan)
 
     def _limit(
         self,
@@ -360,7 +355,6 @@ class _Search:
         reasons: list[str],
         freedom: int,
         turn: float,
-        margin: float,
     ) -> LayeredLimit:
         lam = lam[:, 0] if lam.ndim == 2 and lam.shape[1] == 1 else lam
         net = self.net._with(np.array(theta))
@@ -368,7 +362,7 @@ class _Search:
             kind=kind,
             network=net,
             degree=self.degree,
-            margin=margin,
+            margin=self._margin(theta),
             duals=lam,
             support=np.flatnonzero(np.abs(lam.reshape(len(lam), -1)).max(axis=1) > 0),
             held=self.frozen.held - np.array([1, 0, 0]),
@@ -378,8 +372,16 @@ class _Search:
             freedom=freedom,
             turn=turn,
             turn_rate=self._turn_rate(),
-            layer_norms=np.array([_norm_of(node, theta) for node in net.nodes[1:]]),
+            layer_norms=np.array([norm_of(node, theta) for node in net.nodes[1:]]),
         )
+
+    def _margin(self, theta: FloatArray) -> float:
+        """Return the least margin over |θ|^L, of all samples that count."""
+        size = float(np.linalg.norm(theta))
+        if self.loss == "squared" or not self.degree:
+            return float("nan")
+        margins = margins_of(np.asarray(self.frozen.outputs(theta / (size or 1.0))), self.targets)
+        return float(margins[self.counted].min()) + 0.0  # of -0.0 as well
 
     def _remarks(self, freedom: int) -> list[str]:
         """Say what a certificate leaves open."""
@@ -390,10 +392,3 @@ class _Search:
 
 def _with_multipliers(theta: Numbers, mu: FloatArray) -> Numbers:
     return np.concatenate((theta, np.broadcast_to(mu, (*theta.shape[:-1], len(mu)))), axis=-1)
-
-
-def _norm_of(node: Node, theta: FloatArray) -> float:
-    used = [edge.idx[edge.idx >= 0] for edge in node.edges]
-    if node.bias is not None:
-        used.append(node.bias[node.bias >= 0])
-    return float(np.linalg.norm(theta[np.unique(np.concatenate(used))])) if used else 0.0

@@ -32,3 +32,11 @@ def margins_at(
         along = targets[samples] - np.eye(targets.shape[1])[outputs]
     rows = frozen.gradients(theta, samples, along)
     return Margins(off(rows, span(frozen.normals(theta))), np.abs(lam[samples, outputs]), samples)
+
+
+def margins_of(f: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return y f, or the output of a sample's class less the largest of the others, shape (n,)."""
+    if targets.shape[1] == 1:
+        return np.asarray(targets[:, 0] * f[:, 0])
+    own = (targets * f).sum(axis=1)
+    return np.asarray(own - np.where(targets == 1.0, -np.inf, f).max(axis=1))

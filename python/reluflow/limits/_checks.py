@@ -55,6 +55,9 @@ class Residuals:
         return float(np.max(astuple(self)))
 
 
+UNKNOWN = Residuals(*[float("nan")] * 4)  # of what is no point that was polished
+
+
 @dataclass(frozen=True, eq=False)
 class Pulls:
     """g_c = Σ λ_i s_ci x_i of each group with held multipliers put into [leak, 1], and by how much they had to be."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ..kinks._constant_duals import start
 from ..losses import is_of_margins
 from ..networks import Network
 from ._at_rest import beside_boundaries, standing
-from ._checks import Residuals, of_core, residuals_of, stay_on_dependent
+from ._checks import UNKNOWN, Residuals, of_core, residuals_of, stay_on_dependent
 from ._core import Core
 from ._groups import spread
 from ._kkt import ROUNDINGS, Free, Point, polish, tolerance
@@ -90,7 +90,8 @@ def direction(state: State, core: Core) -> Limit:
         if outside:
             notes += outside
             split_error = float("nan")
-    return _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free.masses)
+    limit = _limit(state, net, found.lam, residuals, (turn, split_error), (reasons, notes), found.free.masses)
+    return replace(limit, margin=0.0) if core.rests.any() else limit  # rounding is left of margins at rest
 
 
 def unpolished(state: State, reason: str) -> Limit:
@@ -99,8 +100,7 @@ def unpolished(state: State, reason: str) -> Limit:
     directed = is_of_margins(state.loss) and size > 0
     scaled = net._with(net.W / size, net.a / size) if directed else net
     nan = float("nan")
-    residuals = Residuals(nan, nan, nan, nan)
-    return _limit(state, scaled, state.signed_weights, residuals, (nan, nan), ([reason], []))
+    return _limit(state, scaled, state.signed_weights, UNKNOWN, (nan, nan), ([reason], []))
 
 
 def _limit(

@@ -24,12 +24,13 @@ class Limit(ReadOnly):
     network : Network
         The limit: of norm |θ| = 1 as a direction, at its own norm as a critical point.
     margin : float
-        Normalised margin q_min/|θ|², with classes that of the least f_y - f_k; nan for the squared loss, which has
-        none.
+        Normalised margin q_min/|θ|² of all samples that count, with classes that of the least f_y - f_k; nan for the
+        squared loss, which has none. Of a direction it is 0 where margins of samples stay finite (`reason` names them).
     duals : ndarray, shape (n,), or (n, K) with K outputs
         λ_i with the sign of y_i. Of a direction, the multipliers for margins of at least 1, so that Σ|λ_i| = ½|θ̃|² =
-        1/(2 margin); of a critical point, -∂L/∂f(x_i), of either sign for the squared loss. Of a direction with
-        classes λ_ik = -μ_ik with the multiplier of f_y - f_k, λ_iy = Σ_k μ_ik, and Σ μ = 1/(2 margin).
+        1/(2 margin), over the samples whose margins grow where others rest; of a critical point, -∂L/∂f(x_i), of either
+        sign for the squared loss. Of a direction with classes λ_ik = -μ_ik with the multiplier of f_y - f_k,
+        λ_iy = Σ_k μ_ik, and Σ μ = 1/(2 margin).
     support : ndarray, shape (k,)
         Samples with a multiplier; of a direction, those on the margin.
     held : ndarray, shape (h, 2)

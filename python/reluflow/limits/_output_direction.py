@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import names
 from ..networks import Network
-from ._checks import Residuals
+from ._checks import UNKNOWN, Residuals
 from ._direction import CERTIFIED_TOL, MAX_TURN
 from ._limit import Limit
 from ._margin_polish import LARGEST, Margins, Polished, Row, polish_margins, rows_of, stand_ins
@@ -244,4 +244,4 @@ def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
     lam = scale * (problem.targets * total - mu)
     nan = float("nan")
     directed = net._with(net.W / net.norm, net.a / net.norm, net.pattern)
-    return _limit(problem, directed, lam, Residuals(nan, nan, nan, nan), ([reason], []), 0, (nan, nan))
+    return _limit(problem, directed, lam, UNKNOWN, ([reason], []), 0, (nan, nan))

@@ -14,7 +14,7 @@ from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray, IntArray, freeze
 from ..kinks._boundaries import slopes, span
 from ..networks import Network
-from ._checks import Residuals
+from ._checks import UNKNOWN, Residuals
 from ._direction import CERTIFIED_TOL
 from ._finite import TAKEN_AWAY, doubts_of_point, is_nothing, rounding_left
 from ._growing import doubts_of_rest
@@ -351,4 +351,4 @@ def _unpolished(problem: OutputProblem, net: Network, reason: str) -> Limit:
     nan = float("nan")
     f = net(problem.X)
     point = output_point(problem.boundaries, problem.X, net, problem.duals(f), problem.decay).undecided()
-    return _limit(problem, net, problem.duals(f), Residuals(nan, nan, nan, nan), nan, [reason], point, np.empty(0))
+    return _limit(problem, net, problem.duals(f), UNKNOWN, nan, [reason], point, np.empty(0))
