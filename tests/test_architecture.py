@@ -31,6 +31,7 @@ PYTHON_MODULES = (
     "losses",
     "explorer",
     "kinks",
+    "_xarray",
     "limits",
     "layered",
     "flow",

@@ -16,7 +16,7 @@ from ..descent import DescentResult
 from ..flow import TwoLayerSolution
 from ..flow._events import replayed
 from ..flow._two_layers import is_of_layers
-from ..layered._several import Pair, pair_of
+from ..layered._several import pair_of
 from ..losses import is_of_margins, log_losses
 from ..networks import Network
 from ._kernels import outputs
@@ -154,8 +154,8 @@ def _made(
     return OutputStates(
         data=data,
         X=pair.X,
-        targets=target_rows(pair, run["loss"], net.n_outputs),
-        counts=np.ones(len(pair.X)) if pair.counts is None else pair.counts,
+        targets=pair.target_rows,
+        counts=pair.each,
         leak=net.leak,
         loss=run["loss"],
         reduction=run["reduction"],
@@ -167,13 +167,6 @@ def _made(
         a=a if a.ndim == 3 else a[:, :, None],
         pattern=pattern,
     )
-
-
-def target_rows(pair: Pair, loss: str, K: int) -> FloatArray:
-    """Return targets (n, K); of classes one-hot rows."""
-    if loss == "cross_entropy":
-        return np.asarray(np.eye(K)[pair.targets])
-    return np.asarray(pair.targets, dtype=np.float64).reshape(len(pair.X), K)
 
 
 def held_out(run: OutputStates, test: object) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -195,8 +188,7 @@ def held_out(run: OutputStates, test: object) -> tuple[FloatArray, FloatArray, F
     if isinstance(test, MultiClassDataset) and isinstance(run.data, MultiClassDataset):
         test = test.X, numbers_of(test, run.data), test.counts
     pair = pair_of(test, net, run.loss, name="test", whole=False)
-    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
-    return pair.X, target_rows(pair, run.loss, run.K), counts
+    return pair.X, pair.target_rows, pair.each
 
 
 def numbers_of(test: MultiClassDataset, data: MultiClassDataset) -> IntArray:

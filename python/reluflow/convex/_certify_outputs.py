@@ -116,9 +116,9 @@ def certify_outputs(
 
 def _objective(net: Network, pair: Pair, loss: str, decay: float) -> tuple[_Objective, float]:
     """Return the objective of the samples that are not zero, and the loss of the others, whose outputs are zero."""
-    targets = np.eye(net.n_outputs)[pair.targets] if loss == "cross_entropy" else pair.targets
+    targets = pair.target_rows
     rows = np.asarray(targets, dtype=np.float64)
-    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+    counts = pair.each
     moves = pair.X.any(axis=1)
     X = np.ascontiguousarray(pair.X[moves])
     others = _Objective(pair.X[~moves], rows[~moves], counts[~moves], loss, decay)
@@ -128,7 +128,7 @@ def _objective(net: Network, pair: Pair, loss: str, decay: float) -> tuple[_Obje
 def _without_decay(
     net: Network, pair: Pair, loss: str, factor: float, tolerances: Any, max_seconds: float | None
 ) -> OutputCertificate:
-    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+    counts = pair.each
     used = counts > 0
     if loss == "squared":  # samples of zeros have the outputs 0 of any network
         used &= pair.X.any(axis=1)

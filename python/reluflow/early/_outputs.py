@@ -133,8 +133,8 @@ def heads_of(outputs: npt.ArrayLike, m: int) -> FloatArray:
 
 
 def _duals(pair: Pair, loss: str, K: int, reduction: str) -> FloatArray:
-    targets = pair.targets if loss == "squared" else np.eye(K)[pair.targets] - 1.0 / K
-    counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
+    targets = pair.target_rows if loss == "squared" else pair.target_rows - 1.0 / K
+    counts = pair.each
     return np.asarray(reduction_factor(reduction, pair.total) * counts[:, None] * targets)
 
 

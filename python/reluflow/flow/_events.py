@@ -227,13 +227,11 @@ def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> Patter
 
 def replayed(events: EventTable, start: PatternArray, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
     """Do the same from a table of events and the pattern before them."""
-    t, log_t = np.asarray(t), np.asarray(log_t)
-    plain = np.isfinite(t) & (t >= np.finfo(float).tiny)  # t is exact as long as it is in the range of doubles
-    ends = np.where(plain, *(np.searchsorted(*pair, side="right") for pair in ((events.t, t), (events.log_t, log_t))))
     current = np.array(start)
+    ends = events.number_until(np.asarray(t), np.asarray(log_t))
     out = np.empty((len(ends), *current.shape), dtype=np.int8)
     done = 0
-    for k, end in enumerate(np.maximum.accumulate(ends).tolist()):
+    for k, end in enumerate(ends.tolist()):
         events.apply(current, done, end)
         out[k] = current
         done = end

@@ -33,12 +33,10 @@ def film(solution: Run, n_times: int) -> Film:
     """Return the states on a grid that is dense where much happens, with the start and the end."""
     t, log_t, W, a = _states(solution, spread(solution, n_times))
     events, pair = solution.events, pair_of(solution.data, solution.initial, solution.loss)
-    K = solution.initial.n_outputs
-    rows = np.eye(K)[pair.targets] if solution.loss == "cross_entropy" else pair.targets
     return Film(
         X=pair.X,
-        targets=np.asarray(rows, dtype=np.float64).reshape(len(pair.X), K),
-        counts=np.ones(len(pair.X)) if pair.counts is None else pair.counts,
+        targets=pair.target_rows,
+        counts=pair.each,
         leak=solution.leak,
         loss=solution.loss,
         reduction=solution.reduction,

@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from ._two_layer_solution import TwoLayerSolution
 
 
-def facts(solution: Solution) -> tuple[tuple[str, str], ...]:
+def facts(solution: Solution | TwoLayerSolution) -> tuple[tuple[str, str], ...]:
     """Return the names and values of the summary of a run: the outcome, the work and the events."""
-    stats, initial = solution.stats, solution.initial
+    stats, initial, data = solution.stats, solution.initial, solution.data
     counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
-    network = f"width {initial.width}, dim {initial.dim}, leak {solution.leak:g}"
+    outputs = "" if initial.n_outputs == 1 else f", outputs {initial.n_outputs}"
+    network = f"width {initial.width}, dim {initial.dim}{outputs}, leak {solution.leak:g}"
     loss = f"{solution.loss}, {solution.reduction}: log loss = {solution.log_loss_end:.8g} at the end"
     return (
         ("status", f"{solution.status}: {solution.message}"),
         ("time", f"from {solution.t_start:.6g} to {end_of(solution)} (log t = {solution.log_t_end:.10g})"),
         ("network", f"{network}, |θ| = {solution.final.norm:.6g} at the end"),
-        ("data", repr(solution.data)),
+        ("data", f"arrays of {len(data[0])} samples" if isinstance(data, tuple) else repr(data)),
         ("loss", loss),
         ("events", counts),
         ("branchings", str(len(solution.branchings))),

@@ -6,13 +6,14 @@ import math
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest
 from .._files import write_archive
+from .._html import card
 from .._missed import missed
 from .._validation import FloatArray, PatternArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
@@ -28,8 +29,12 @@ from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable, codes_with_deaths, pattern_at
 from ._explore import explore
-from ._facts import end_of
+from ._facts import end_of, facts
 from ._two_layer_storage import content_of_network, restored_network
+from ._xarray import dataset
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FORMAT = "reluflow solution of a network by layers"
 # In the first layer every input is there all the time: units neither wake up nor run out of inputs.
@@ -198,10 +203,7 @@ class TwoLayerSolution:
         decay = self.settings.get("weight_decay", 0.0) / reduction_factor(self.reduction, pair.total)
         if final.n_outputs == 1:
             return limit_of(self.data, final, self.loss, decay)
-        counts = np.ones(len(pair.X)) if pair.counts is None else pair.counts
-        rows = np.eye(final.n_outputs)[pair.targets] if self.loss == "cross_entropy" else pair.targets
-        targets = np.asarray(rows, dtype=np.float64)
-        return limit_of_outputs(OutputProblem(pair.X, targets, counts, self.loss, decay), final)
+        return limit_of_outputs(OutputProblem(pair.X, pair.target_rows, pair.each, self.loss, decay), final)
 
     # --- events ---
 
@@ -331,6 +333,26 @@ class TwoLayerSolution:
         """Pickle and copy without the compiled run."""
         return (TwoLayerSolution, (self.data, self._reader, self.settings, self.layered))
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the states, the events, the data and the settings as a dataset with named dimensions.
+
+        `reluflow.analysis.to_xarray` says what is in it, and takes other times.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed (extra ``analysis``).
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> net = rf.Network.init(8, 2, outputs=2, scale=0.3, seed=1)
+        >>> sol = rf.integrate((np.eye(2), np.eye(2)), net, loss="squared", until=1.0, save_at=[0.5, 1.0])
+        >>> sol.to_xarray()["a"].dims
+        ('time', 'neuron', 'output')
+        """
+        return dataset(self, self.t, self.log_t, self.W, self.a, self.log_loss)
+
     def explore(self, path: str | os.PathLike[str] | None = "explorer.html", *, n_times: int = 80) -> Explorer:
         """Write one HTML page to drag through the run in, as `Solution.explore` does, with a colour for each output.
 
@@ -339,24 +361,8 @@ class TwoLayerSolution:
 
         Parameters
         ----------
-        path : str or path, optional
-            Where to write it; None writes nothing.
-        n_times : int, optional
-            Number of times on the slider beside the start, at least 2; a few less where some fall together.
-
-        Returns
-        -------
-        Explorer
-            The page; ``explorer.html`` is its text.
-
-        Raises
-        ------
-        ImportError
-            plotly is not installed (extra ``explore``).
-        ValueError
-            A bad number of times, or what is no path.
-        FileNotFoundError, PermissionError
-            The folder does not exist or may not be written to; the message names the path.
+        path, n_times
+            As for `Solution.explore`, which says what is returned and what can go wrong.
 
         Examples
         --------
@@ -370,18 +376,11 @@ class TwoLayerSolution:
 
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""
-        stats = self.stats
-        counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
-        rows = (
-            ("status", f"{self.status}: {self.message}"),
-            ("time", f"from {self.t_start:.6g} to {end_of(self)} (log t = {self.log_t_end:.10g})"),
-            ("network", f"{self.initial!r}, |θ| = {self.final.norm:.6g} at the end"),
-            ("loss", f"{self.loss}, {self.reduction}: log loss = {self.log_loss_end:.8g} at the end"),
-            ("events", counts),
-            ("branchings", str(len(self.branchings))),
-            ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
-        )
-        return "\n".join(f"{name:<12}{value}" for name, value in rows)
+        return "\n".join(f"{name:<12}{value}" for name, value in facts(self))
+
+    def _repr_html_(self) -> str:
+        """Show the summary as a table in a notebook."""
+        return card("Solution", facts(self))
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""

@@ -26,6 +26,7 @@ class EventColumns(ReadOnly):
     KINDS: ClassVar[tuple[str, ...]]
     ROW: ClassVar[tuple[str, ...]]  # names of an event's fields; the last is "kind"
     t: FloatArray
+    log_t: FloatArray
     code: npt.NDArray[np.uint8]
 
     def __post_init__(self) -> None:
@@ -60,6 +61,16 @@ class EventColumns(ReadOnly):
         """Return how many events of each kind there are; kinds that do not occur are left out."""
         numbers = np.bincount(self.code, minlength=len(self.KINDS)).tolist()
         return {kind: number for kind, number in zip(self.KINDS, numbers, strict=True) if number}
+
+    def number_until(self, t: FloatArray, log_t: FloatArray) -> npt.NDArray[np.intp]:
+        """Return how many events there are up to and at each time, or an earlier one of them.
+
+        t is exact as long as it is in the range of doubles; beyond it its logarithm tells.
+        """
+        plain = np.isfinite(t) & (t >= np.finfo(float).tiny)
+        clocks = ((self.t, t), (self.log_t, log_t))
+        ends = np.where(plain, *(np.searchsorted(*pair, side="right") for pair in clocks))
+        return np.asarray(np.maximum.accumulate(ends))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the fields of the events as a data frame, `kind` as categories.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core import __version__
 from .._validation import FloatArray, integer, invalid, not_negative, one_of, real, real_array
 from ..datasets._dataset import total_of
 from ..losses import check_reduction, loss_to_reach, reduction_factor
@@ -60,6 +61,7 @@ class Layered:
             "weight_decay": self._decay(),
             "rtol": DEFAULT_RTOL if self.rtol is None else checked_rtol(self.rtol),
             "on_branch": one_of(self.on_branch, "on_branch", POLICIES),
+            "version": __version__,
             **_criteria(self.criteria, self.reduction, total),
         }
         if self.max_events is not None:

@@ -37,6 +37,19 @@ class Pair(NamedTuple):
         return total_of(self.counts, len(self.X))
 
     @property
+    def each(self) -> FloatArray:
+        """What each sample counts, shape (n,)."""
+        return np.ones(len(self.X)) if self.counts is None else self.counts
+
+    @property
+    def target_rows(self) -> FloatArray:
+        """Targets of every output, shape (n, K); of classes one-hot rows."""
+        K = self.net.n_outputs
+        if K > 1 and self.targets.ndim == 1:
+            return np.asarray(np.eye(K)[self.targets])
+        return np.asarray(self.targets, dtype=np.float64).reshape(len(self.X), K)
+
+    @property
     def data(self) -> tuple[Any, ...]:
         """Inputs, targets, and the weights of samples if there are any."""
         return (self.X, self.targets) if self.counts is None else (self.X, self.targets, self.counts)

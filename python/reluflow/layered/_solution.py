@@ -7,12 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, untimed
+from .._html import card
 from .._missed import missed
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
 from ._balance import balance_weights
@@ -23,6 +24,10 @@ from ._limit_of import limit_of_layers
 from ._model import Problem
 from ._network import DeepNetwork
 from ._storage import write
+from ._xarray import dataset_of_layers
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # What `stats` tells of the state beyond the last one, and its name there.
 _BEYOND = (("log_norm", "log_norm"), ("events", "n_events"))
@@ -187,6 +192,11 @@ class DeepSolution:
             **{f"beyond_{name}": beyond[key] for name, key in _BEYOND if key in beyond},
         }
 
+    @property
+    def branched(self) -> bool:
+        """Whether the run ended at a branch point, as ``on_branch="raise"`` asks."""
+        return self.status == "branch"
+
     # --- dense output ---
 
     @overload
@@ -293,21 +303,55 @@ class DeepSolution:
         """Pickle and copy without the compiled run; dense output starts from the stored states."""
         return (DeepSolution, (self._problem, self.initial, self.settings, self._raw))
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the states, the events, the data and the settings as a dataset with named dimensions.
+
+        Layer l has its matrix ``W1``, ``W2``, ... over (time, unit_l, unit_{l-1}), or its free parameters ``u1``, ...
+        where some entries are fixed or shared, biases ``b1``, ..., and ``pattern1``, ...: signs of the pre-activations,
+        0 on a boundary and where no input is live. `reluflow.analysis.to_xarray` takes other times.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions time, input, unit_1, ..., output, sample and event. ``to_netcdf`` and ``to_zarr`` keep it bit for
+            bit.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed (extra ``analysis``).
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+        >>> sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), net, until=10.0, save_at=[1.0, 10.0])
+        >>> found = sol.to_xarray()
+        >>> found["W2"].dims, found["W2"].shape, found.attrs["status"]
+        (('time', 'unit_2', 'unit_1'), (2, 3, 4), 'reached_time')
+        """
+        return dataset_of_layers(self, self.t, self.log_t, self.theta, self.log_loss)
+
     def summary(self) -> str:
         """Return a few lines of text: the outcome, the work and the events."""
+        return "\n".join(f"{name:<12}{value}" for name, value in self._facts())
+
+    def _repr_html_(self) -> str:
+        """Show the summary as a table in a notebook."""
+        return card("DeepSolution", self._facts())
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
         stats = self.stats
         counts = ", ".join(f"{kind} {number}" for kind, number in stats["events"].items()) or "none"
         loss = f"{self.settings['loss']}, {self.settings['reduction']}"
-        return "\n".join(
-            (
-                f"status      {self.status}: {self.message}",
-                f"time        from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})",
-                f"network     {self.initial!r}, |θ| = {self.final.norm:.6g} at the end",
-                f"loss        {loss}: log loss = {self.log_loss_end:.8g} at the end",
-                f"events      {counts}",
-                f"branchings  {len(self.branchings)}",
-                f"work        {stats['steps']} steps, mean order {stats['mean_order']:.1f}, {stats['seconds']:.3g} s",
-            )
+        return (
+            ("status", f"{self.status}: {self.message}"),
+            ("time", f"from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})"),
+            ("network", f"{self.initial!r}, |θ| = {self.final.norm:.6g} at the end"),
+            ("loss", f"{loss}: log loss = {self.log_loss_end:.8g} at the end"),
+            ("events", counts),
+            ("branchings", f"{len(self.branchings)}"),
+            ("work", f"{stats['steps']} steps, mean order {stats['mean_order']:.1f}, {stats['seconds']:.3g} s"),
         )
 
     @property

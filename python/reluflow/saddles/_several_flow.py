@@ -107,9 +107,7 @@ def loss_of_outputs(problem: OutputProblem, f: FloatArray) -> float:
 
 def problem_of(pair: Pair, loss: str, K: int) -> OutputProblem:
     """Return what is minimised."""
-    counts = np.ones(len(pair.X)) if pair.counts is None else np.asarray(pair.counts)
-    targets = np.asarray(pair.targets if loss == "squared" else np.eye(K)[pair.targets], dtype=np.float64)
-    return OutputProblem(pair.X, targets, counts, loss, 0.0)
+    return OutputProblem(pair.X, pair.target_rows, pair.each, loss, 0.0)
 
 
 def run_of_units(
