@@ -16,6 +16,7 @@ from reluflow import analysis
 from reluflow._palette import LINES
 from reluflow.explorer._panels import layout, moving, still
 from reluflow.flow._explore import film
+from reluflow.layered._explore import film_of_layers
 
 RUNS = {"circle": runs.holding, "sphere": pictures.sphere_run, "singular plane": runs.iris, "endless": runs.endless}
 
@@ -149,7 +150,7 @@ def test_the_loss_is_the_sum_over_samples_as_in_the_run(run):
 def test_a_small_loss_of_classes_keeps_its_digits():
     """One minus a rounded softmax would be zero there."""
     shown = film(of_classes(), 5)
-    big = dataclasses.replace(shown, W=1e3 * shown.W, a=1e3 * shown.a, t=shown.t, log_t=shown.log_t)
+    big = dataclasses.replace(shown, networks=[rf.Network(1e3 * net.W, 1e3 * net.a) for net in shown.networks])
     f = big.values(len(shown) - 1, PLANE)
     beyond = f - f[np.arange(12), CLASSES][:, None]
     expected = max(np.delete(row, c).max() for row, c in zip(beyond, CLASSES, strict=True)) / np.log(10.0)
@@ -202,6 +203,79 @@ def test_two_outputs_on_a_plane_are_drawn_where_they_are_zero(tmp_path):
     )
 
 
+# --- layers ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def of_layers():
+    """A run in which units slide and run out of live inputs, in two hidden layers."""
+    rng = np.random.default_rng(2)
+    X, labels = rng.integers(-2, 3, (8, 3)).astype(float), np.sign(rng.standard_normal(8))
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=3, scale=1.0, seed=2)
+    return rf.integrate((X, labels, [1.0, 2.0] * 4), net, until=8.0, reduction="mean")
+
+
+def test_rows_of_the_first_layer_and_the_outputs_of_all_are_drawn():
+    sol = of_layers()
+    shown = film_of_layers(sol, 9)
+    for frame in (0, 3, len(shown) - 1):
+        net = sol(shown.t[frame])
+        W = net.layers[0].W
+        drawn = trace(shown, frame, "neurons")
+        places = np.column_stack([drawn[axis] for axis in "xyz"])
+        np.testing.assert_allclose(places, W / np.linalg.norm(W, axis=1, keepdims=True), atol=1e-12)
+        assert drawn["text"][2] == f"layer 1, unit 2, |w| = {np.linalg.norm(W[2]):.4g}"
+        basis, origin, _ = shown.window
+        u, v = np.meshgrid(shown.ticks, shown.ticks)
+        values = net(origin + np.column_stack((u.ravel(), v.ravel())) @ basis).reshape(u.shape)
+        np.testing.assert_allclose(trace(shown, frame, "outputs")["z"], values / np.abs(values).max(), atol=1e-6)
+
+
+def test_loss_and_margins_of_layers_are_those_of_the_run():
+    sol = of_layers()
+    shown = film_of_layers(sol, 9)
+    np.testing.assert_allclose(10.0**shown.log10_loss, rf.analysis.losses(sol, shown.t)["loss"], rtol=1e-10)
+    net, (X, labels, _) = sol(shown.t[4]), sol.data
+    np.testing.assert_allclose(shown.shown[4], np.asarray(labels) * net(X) / net.norm**3, atol=1e-13)
+    assert layout(shown)["yaxis4"]["title"]["text"] == "margin / |θ|³"
+
+
+def test_events_of_every_layer_are_in_the_raster_and_those_of_the_first_are_ringed():
+    sol = of_layers()
+    shown = film_of_layers(sol, 9)
+    marks = [part for part in still(shown) if part.get("yaxis") == "y5" and part.get("showlegend")]
+    assert {"slide", "void"} <= set(sol.events.kind)
+    found = sorted(tuple(place) for part in marks for place in part["customdata"])
+    assert found == sorted(zip(sol.events.layer, sol.events.unit, sol.events.sample, strict=True))
+    rows = np.concatenate([part["y"] for part in marks])
+    layers = np.concatenate([part["customdata"][:, 0] for part in marks])
+    assert np.array_equal(rows >= 4, layers == 2)
+    assert rows.max() < shown.n_rows == 7
+    assert layout(shown)["yaxis5"]["ticktext"] == ["layer 1", "layer 2"]
+    texts = [text for frame in range(len(shown)) for text in trace(shown, frame, "events now")["text"]]
+    assert len(texts) == (sol.events.layer == 1).sum()
+    assert all(text.startswith("layer 1, unit") for text in texts)
+
+
+def test_layers_without_a_degree_show_margins_as_they_are(tmp_path):
+    data = rf.datasets.wang_pilanci("obtuse")
+    net = rf.DeepNetwork.init([rf.Dense(4), rf.Residual(rf.Dense(4)), rf.Dense(1, bias=True)], dim=2, seed=1)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=2000.0), loss="exponential")
+    shown = film_of_layers(sol, 5)
+    assert layout(shown)["yaxis4"]["title"]["text"] == "margin"
+    np.testing.assert_allclose(shown.shown[-1], data.y * sol.final(data.X), rtol=1e-12)
+    page = sol.explore(tmp_path / "run.html", n_times=5)
+    assert (tmp_path / "run.html").read_text(encoding="utf-8") == page.html
+    assert "layers 2-4-4-1" in repr(page)
+
+
+def test_a_linear_network_has_a_page_without_events():
+    layers = [rf.Dense(3, "linear"), rf.Dense(1)]
+    net = rf.DeepNetwork.init(layers, dim=2, seed=1)
+    sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), net, until=2.0)
+    assert "0 events" in sol.explore(None, n_times=3).html
+
+
 # --- what a notebook shows of the others -----------------------------------------------------------------------------
 
 
@@ -217,9 +291,21 @@ def certificate():
         (lambda: rf.Network([[1.0], [2.0]], [3.0, 0.0]), ["2: 1 with a &gt; 0, 0 with a &lt; 0, 1 with a = 0"]),
         (runs.holding, ["reached_time", "slide 8, leave_up 3, die 3"]),
         (lambda: runs.holding().events, ["EventTable: 14 events", "<td", "..."]),
+        (of_layers, ["DeepSolution", "reached_time", "slide"]),
+        (lambda: of_layers().final, ["DeepNetwork", "3 units, ReLU"]),
+        (of_classes, ["outputs 3", "arrays of 12 samples"]),
         (certificate, ["global", "1.2824322", "yes"]),
     ],
-    ids=["Dataset", "Network", "Solution", "EventTable", "Certificate"],
+    ids=[
+        "Dataset",
+        "Network",
+        "Solution",
+        "EventTable",
+        "DeepSolution",
+        "DeepNetwork",
+        "TwoLayerSolution",
+        "Certificate",
+    ],
 )
 def test_a_result_is_a_table_in_a_notebook(result, said):
     html = result()._repr_html_()

@@ -27,5 +27,8 @@ KIND_COLOURS = {
     "start_up": GREY,
     "start_down": GREY,
     "start_slide": GREY,
+    "wake_up": GREY,
+    "wake_down": GREY,
+    "void": PURPLE,
     "branch": GREEN,
 }

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer
+from ..explorer._times import log_start
 from ..flow import MultiClassSolution, TwoLayerSolution
 from ..flow._events import patterns
-from ..flow._times import log_start
 from ..kinks import EVENT_KINDS
 from ._inputs import check_run
 from ._sectors import number_rows

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray, integer
+from ..explorer._times import log_start, plain_times, spread
 from ..flow import Solution, TwoLayerSolution
 from ..flow._events import replayed
-from ..flow._times import log_start, plain_times, spread
 from ._inputs import check_run
 from ._output_states import any_states
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from scipy.special import logsumexp
 
 from .._validation import FloatArray
 from ..losses import is_of_margins, log_total, reduction_factor
-from ..networks import Network
 
 # Points along each side of the plane of outputs: 41² values a frame keep a page of 80 frames near a megabyte.
 _GRID = 41
@@ -31,29 +31,48 @@ class Film:
         Labels or real targets; one-hot rows for cross-entropy.
     counts : ndarray, shape (n,)
         What each sample counts in the loss.
-    leak : float
     loss, reduction : str
     t, log_t : ndarray, shape (k,)
-    W : ndarray, shape (k, m, d)
-    a : ndarray, shape (k, m, K)
+    networks : sequence of callables, length k
+        The network at each time; it has a `norm`.
+    rows : callable
+        What gives the rows of the first layer of a network, shape (m, d).
+    a : ndarray, shape (k, m, K), or None
+        Output weights of these rows; None where they have none, for there are more layers.
+    degree : int
+        L of f(c θ) = c^L f(θ), 0 where there is none.
     event_log_t : ndarray, shape (E,)
-    event_neuron, event_sample : ndarray, shape (E,)
+    event_place : ndarray, shape (E, p)
+        Who has the event, and the number of the sample.
+    places : tuple of str, length p
+        What these numbers are called.
+    event_row, event_first : ndarray, shape (E,)
+        Row of the event in the picture of all, and row of the first layer that has it, -1 for another layer.
+    n_rows : int
+        Number of rows of that picture.
+    first_rows : tuple of int
+        The first row of each layer, where there are more than one.
     event_kind : sequence of str, length E
     """
 
     X: FloatArray
     targets: FloatArray
     counts: FloatArray
-    leak: float
     loss: str
     reduction: str
     t: FloatArray
     log_t: FloatArray
-    W: FloatArray
-    a: FloatArray
+    networks: Sequence[Any]
+    rows: Callable[[Any], FloatArray]
+    a: FloatArray | None
+    degree: int
     event_log_t: FloatArray
-    event_neuron: npt.NDArray[np.int32]
-    event_sample: npt.NDArray[np.int32]
+    event_place: npt.NDArray[np.integer[Any]]
+    places: tuple[str, ...]
+    event_row: npt.NDArray[np.integer[Any]]
+    event_first: npt.NDArray[np.integer[Any]]
+    n_rows: int
+    first_rows: tuple[int, ...]
     event_kind: Sequence[str]
 
     def __len__(self) -> int:
@@ -69,11 +88,6 @@ class Film:
     def classes(self) -> npt.NDArray[np.intp] | None:
         """Class of each sample, shape (n,); None if there are none."""
         return self.targets.argmax(axis=1) if self.loss == "cross_entropy" else None
-
-    @cached_property
-    def served(self) -> npt.NDArray[np.intp]:
-        """The output that each neuron serves most at each time, shape (k, m)."""
-        return np.asarray(self.a.argmax(axis=2))
 
     @cached_property
     def clock(self) -> FloatArray:
@@ -112,31 +126,30 @@ class Film:
     @cached_property
     def _singular_plane(self) -> FloatArray:
         """The leading right singular vectors of W at the end, each with its largest entry positive."""
-        found = np.linalg.svd(self.W[-1])[2][:2]
+        found = np.linalg.svd(self.rows(self.networks[-1]))[2][:2]
         lead = np.argmax(np.abs(found), axis=1)
         return np.asarray(found * np.sign(found[np.arange(len(found)), lead])[:, None])
 
     @cached_property
     def sizes(self) -> FloatArray:
         """|w_j| at each time, shape (k, m)."""
-        return np.asarray(np.linalg.norm(self.W, axis=2))
+        return np.array([np.linalg.norm(self.rows(net), axis=1) for net in self.networks])
 
     @cached_property
     def directions(self) -> FloatArray:
         """w_j/|w_j| on the axes, nan where w_j = 0, shape (k, m, 2 or 3)."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((self.W / self.sizes[:, :, None]) @ self.axes.T)
+            places = [
+                (self.rows(net) / size[:, None]) @ self.axes.T
+                for net, size in zip(self.networks, self.sizes, strict=True)
+            ]
+        return np.array(places)
 
     # --- outputs ---
 
-    def network(self, frame: int) -> Network:
-        """Return the network at one time."""
-        a = self.a[frame]
-        return Network(self.W[frame], a if self.K > 1 else a[:, 0], leak=self.leak)
-
     def values(self, frame: int, X: FloatArray) -> FloatArray:
         """Return the outputs at inputs (p, d), shape (p, K)."""
-        return np.asarray(self.network(frame)(X).reshape(len(X), self.K))
+        return np.asarray(self.networks[frame](X).reshape(len(X), self.K))
 
     @cached_property
     def free(self) -> list[int]:
@@ -217,11 +230,11 @@ class Film:
 
     @cached_property
     def normalised_margins(self) -> FloatArray:
-        """q_i/|θ|² at each time, 0 for a network of zeros, shape (k, n)."""
-        square = ((self.W**2).sum(axis=(1, 2)) + (self.a**2).sum(axis=(1, 2)))[:, None]
-        return np.asarray(np.divide(self.margins, square, out=np.zeros_like(self.margins), where=square > 0))
+        """q_i/|θ|^L at each time, 0 for a network of zeros, shape (k, n); q_i itself without a degree L."""
+        power = np.array([net.norm for net in self.networks])[:, None] ** self.degree
+        return np.asarray(np.divide(self.margins, power, out=np.zeros_like(self.margins), where=power > 0))
 
     @cached_property
     def shown(self) -> FloatArray:
-        """What is drawn of each sample: its margin over |θ|², or its error, shape (k, n)."""
+        """What is drawn of each sample: its margin over |θ|^L, or its error, shape (k, n)."""
         return self.normalised_margins if self.has_margins else self.errors

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from .._files import atomic_write
 from .._validation import optional_module
 from ._film import Film
 from ._panels import HEIGHT, layout, moving, still
@@ -56,13 +58,15 @@ class Explorer:
         return f'{frame} style="width:100%;height:{HEIGHT + 60}px;border:0"></iframe>'
 
 
-def explorer(film: Film, title: str) -> Explorer:
-    """Return the page of a film.
+def explorer(film: Film, title: str, path: str | os.PathLike[str] | None = None) -> Explorer:
+    """Return the page of a film, and write it unless `path` is None.
 
     Raises
     ------
     ImportError
         plotly is not installed (extra ``explore``).
+    FileNotFoundError, PermissionError
+        The folder does not exist or may not be written to; the message names the path.
     """
     graph = optional_module("plotly.graph_objects", "explore")
     traces = still(film)
@@ -80,7 +84,11 @@ def explorer(film: Film, title: str) -> Explorer:
         config={"responsive": True, "displayModeBar": False},
         div_id=DIV,
     )
-    return Explorer(_PAGE.format(title=escape(title), figure=drawn), title, len(film))
+    page = Explorer(_PAGE.format(title=escape(title), figure=drawn), title, len(film))
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(page.html.encode())
+    return page
 
 
 def _slider(film: Film) -> dict[str, Any]:

@@ -17,6 +17,7 @@ HEIGHT = 940  # pixels of the whole page
 _SMALL, _LARGE = 5.0, 14.0
 _MANY_EVENTS = 20_000  # more marks than a browser draws quickly without its graphics processor
 _MANY_SAMPLES = 40  # more margins than can be told apart: their range is drawn instead
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COLOURS = [[0.0, NEGATIVE], [0.5, "#FFFFFF"], [1.0, POSITIVE]]
 
 
@@ -29,7 +30,7 @@ def moving(film: Film, frame: int) -> list[Trace]:
     """Return the traces that change, at one time: neurons, their events, outputs, and a mark on each clock."""
     now = float(film.clock[frame])
     marks = [_mark(now, film.log10_loss[frame], 3)]
-    marks += [_cursor(now, *_span(film.shown), 4), _cursor(now, -0.5, film.a.shape[1] - 0.5, 5)]
+    marks += [_cursor(now, *_span(film.shown), 4), _cursor(now, -0.5, film.n_rows - 0.5, 5)]
     return [_neurons(film, frame), _new_events(film, frame), *_outputs(film, frame), *marks]
 
 
@@ -56,10 +57,11 @@ def layout(film: Film) -> dict[str, Any]:
             **plain,
             "domain": [0.03, 0.235],
             "anchor": "x5",
-            "title": {"text": "neuron"},
+            "title": {"text": "neuron" if film.a is not None else "units"},
             "autorange": "reversed",
+            **_ticks_of_layers(film),
         },
-        "annotations": [_title("directions of the neurons", 0.22), _title(_window_title(film), 0.78)],
+        "annotations": [_title(f"directions of the {_who(film)}", 0.22), _title(_window_title(film), 0.78)],
     }
     if len(film.axes) == 3:
         bare = {"visible": False, "range": [-1.1, 1.1]}
@@ -79,13 +81,25 @@ def layout(film: Film) -> dict[str, Any]:
     return found
 
 
+def _ticks_of_layers(film: Film) -> dict[str, Any]:
+    """Return ticks at the first row of each layer, where there are several."""
+    names = [f"layer {number}" for number in range(1, len(film.first_rows) + 1)]
+    return {"tickvals": list(film.first_rows), "ticktext": names} if names else {}
+
+
 def _title(text: str, x: float) -> dict[str, Any]:
     place = {"x": x, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
     return {"text": text, "showarrow": False, "font": {"size": 13}, **place}
 
 
 def _measure(film: Film) -> str:
-    return "margin / |θ|²" if film.has_margins else "|error|"
+    if not film.has_margins:
+        return "|error|"
+    return f"margin / |θ|{str(film.degree).translate(_RAISED)}" if film.degree else "margin"
+
+
+def _who(film: Film) -> str:
+    return "neurons" if film.a is not None else "units of layer 1"
 
 
 def _window_title(film: Film) -> str:
@@ -170,31 +184,46 @@ def _colour(output: int) -> str:
 
 
 def _neurons(film: Film, frame: int) -> Trace:
-    size, a = film.sizes[frame], film.a[frame]
-    colours = [sign_colour(row[0]) for row in a] if film.K == 1 else [_colour(k) for k in film.served[frame]]
-    said = [f"a = {', '.join(f'{value:.4g}' for value in row)}, |w| = {w:.4g}" for row, w in zip(a, size, strict=True)]
+    size = film.sizes[frame]
     largest = max(float(size.max()), np.finfo(float).tiny)
     return _points(
         film.directions[frame],
         mode="markers",
         marker={
-            "color": colours,
+            "color": _colours(film, frame),
             "size": _SMALL + (_LARGE - _SMALL) * size / largest,
             "opacity": 0.85,
         },
-        text=[f"neuron {j}, {one}" for j, one in enumerate(said)],
+        text=_said(film, frame),
         hovertemplate="%{text}<extra></extra>",
         name="neurons",
     )
 
 
+def _colours(film: Film, frame: int) -> list[str]:
+    """Return a colour for each neuron: of the sign of its only output weight, or of the output it serves most."""
+    if film.a is None:
+        return [BLACK] * len(film.sizes[frame])
+    a = film.a[frame]
+    return [sign_colour(row[0]) for row in a] if film.K == 1 else [_colour(k) for k in a.argmax(axis=1)]
+
+
+def _said(film: Film, frame: int) -> list[str]:
+    """Return what is told of each neuron, or unit of the first layer."""
+    sizes = [f"|w| = {size:.4g}" for size in film.sizes[frame]]
+    if film.a is None:
+        return [f"layer 1, unit {j}, {size}" for j, size in enumerate(sizes)]
+    each = [", ".join(f"{value:.4g}" for value in row) for row in film.a[frame]]
+    return [f"neuron {j}, a = {a}, {size}" for j, (a, size) in enumerate(zip(each, sizes, strict=True))]
+
+
 def _new_events(film: Film, frame: int) -> Trace:
     """Return a ring around each neuron with an event since the time before."""
-    new = np.flatnonzero(film.last_frame == frame).tolist()
+    new = np.flatnonzero((film.last_frame == frame) & (film.event_first >= 0)).tolist()
     colours = [KIND_COLOURS.get(film.event_kind[e], BLACK) for e in new]
     symbol = "circle-open"
     return _points(
-        film.directions[frame][film.event_neuron[new]],
+        film.directions[frame][film.event_first[new]],
         mode="markers",
         marker={"symbol": symbol, "size": 22, "color": colours, "line": {"width": 2, "color": colours}},
         text=[_say(film, e) for e in new],
@@ -204,7 +233,8 @@ def _new_events(film: Film, frame: int) -> Trace:
 
 
 def _say(film: Film, event: int) -> str:
-    who = f"neuron {film.event_neuron[event]}, sample {film.event_sample[event]}"
+    numbers = zip(film.places, film.event_place[event], strict=True)
+    who = ", ".join(f"{name} {number}" for name, number in numbers)
     return f"{who}: {film.event_kind[event]} at log₁₀ t = {film.event_log_t[event] / np.log(10.0):.4f}"
 
 
@@ -317,23 +347,23 @@ def _raster(film: Film) -> list[Trace]:
     kinds = np.asarray(film.event_kind, dtype=np.str_)
     drawn = "scattergl" if len(kinds) > _MANY_EVENTS else "scatter"
     found: list[Trace] = []
+    said = ", ".join(f"{name} %{{customdata[{c}]}}" for c, name in enumerate(film.places))
     for kind, colour in KIND_COLOURS.items():
         mine = np.flatnonzero(kinds == kind)
         if not len(mine):
             continue
         crossing = kind.startswith("cross")
-        neuron, clock = film.event_neuron[mine], film.event_clock[mine]
         found.append(
             {
                 "type": drawn,
-                "x": clock,
-                "y": neuron,
+                "x": film.event_clock[mine],
+                "y": film.event_row[mine],
                 "xaxis": "x5",
                 "yaxis": "y5",
                 "mode": "markers",
                 "marker": {"color": colour, "size": 7, "symbol": "line-ns-open" if crossing else "circle"},
-                "customdata": np.column_stack((neuron, film.event_sample[mine])),
-                "hovertemplate": "neuron %{customdata[0]}, sample %{customdata[1]}, log₁₀ t = %{x:.4f}",
+                "customdata": film.event_place[mine],
+                "hovertemplate": f"{said}, log₁₀ t = %{{x:.4f}}",
                 "name": f"{kind} ({len(mine):,})",
                 "showlegend": True,
             }

@@ -1,4 +1,4 @@
-"""A run as a page to drag through: which times it shows, and what it hands to `reluflow.explorer`."""
+"""A run of two layers as a page to drag through: what it hands to `reluflow.explorer`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
-from .._files import atomic_write
-from .._validation import FloatArray, integer
+from .._validation import integer
 from ..explorer import Explorer, Film, explorer
+from ..explorer._times import frames
 from ..layered._several import pair_of
-from ._times import plain_times, spread
 
 if TYPE_CHECKING:
     from ._solution import Solution
@@ -22,49 +21,34 @@ Run: TypeAlias = Union["Solution", "TwoLayerSolution"]
 
 def explore(solution: Run, path: str | os.PathLike[str] | None, n_times: int) -> Explorer:
     """Make the page and write it, unless `path` is None."""
-    page = explorer(film(solution, integer(n_times, "n_times", least=2)), _title(solution))
-    if path is not None:
-        with atomic_write(path) as file:
-            file.write(page.html.encode())
-    return page
+    return explorer(film(solution, integer(n_times, "n_times", least=2)), _title(solution), path)
 
 
 def film(solution: Run, n_times: int) -> Film:
     """Return the states on a grid that is dense where much happens, with the start and the end."""
-    t, log_t, W, a = _states(solution, spread(solution, n_times))
+    t, log_t, networks = frames(solution, n_times)
     events, pair = solution.events, pair_of(solution.data, solution.initial, solution.loss)
     return Film(
         X=pair.X,
         targets=pair.target_rows,
         counts=pair.each,
-        leak=solution.leak,
         loss=solution.loss,
         reduction=solution.reduction,
         t=t,
         log_t=log_t,
-        W=W,
-        a=a if a.ndim == 3 else a[:, :, None],
+        networks=networks,
+        rows=lambda net: net.W,
+        a=np.array([net.a.reshape(net.width, -1) for net in networks]),
+        degree=2,
         event_log_t=events.log_t,
-        event_neuron=events.neuron,
-        event_sample=events.sample,
+        event_place=np.column_stack((events.neuron, events.sample)),
+        places=("neuron", "sample"),
+        event_row=events.neuron,
+        event_first=events.neuron,
+        n_rows=solution.initial.width,
+        first_rows=(),
         event_kind=events.kind.tolist(),
     )
-
-
-def _states(solution: Run, log_t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    if np.isfinite(solution.t_end):
-        t = plain_times(solution, log_t)
-        with np.errstate(divide="ignore"):
-            return t, np.log(t), *solution.states(t)
-    nets = [solution.at(log_t=float(one)) for one in log_t]
-    W, a = np.array([net.W for net in nets]), np.array([net.a for net in nets])
-    with np.errstate(over="ignore"):
-        t = np.exp(log_t)
-    if solution.t_start > 0:
-        return t, log_t, W, a
-    start = solution.initial
-    W, a = np.concatenate((start.W[None], W)), np.concatenate((start.a[None], a))
-    return np.append(0.0, t), np.append(-np.inf, log_t), W, a
 
 
 def _title(solution: Run) -> str:

@@ -16,8 +16,10 @@ from .._digest import content_digest, untimed
 from .._html import card
 from .._missed import missed
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
+from ..explorer import Explorer
 from ._balance import balance_weights
 from ._events import LayeredEventTable
+from ._explore import explore_layers
 from ._frozen import Frozen
 from ._limit import LayeredLimit
 from ._limit_of import limit_of_layers
@@ -302,6 +304,27 @@ class DeepSolution:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled run; dense output starts from the stored states."""
         return (DeepSolution, (self._problem, self.initial, self.settings, self._raw))
+
+    def explore(self, path: str | os.PathLike[str] | None = "explorer.html", *, n_times: int = 80) -> Explorer:
+        """Write one HTML page to drag through the run in, which needs no network; a notebook also shows it.
+
+        The page has the directions of the rows of the first layer, the outputs, loss, margins over |θ|^L (of the
+        squared loss errors), and the events of all layers, layer below layer, as `Solution.explore` has them.
+
+        Parameters
+        ----------
+        path, n_times
+            As for `Solution.explore`, which says what is returned and what can go wrong.
+
+        Examples
+        --------
+        >>> import reluflow as rf
+        >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+        >>> sol = rf.integrate(rf.datasets.wang_pilanci("obtuse"), net, until=10.0)
+        >>> sol.explore("run.html", n_times=10)
+        Explorer(Wang-Pilanci, obtuse, layers 2-4-3-1, ... events, 11 times)
+        """
+        return explore_layers(self, path, n_times)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the states, the events, the data and the settings as a dataset with named dimensions.
