@@ -228,7 +228,7 @@ def patterns(source: Solution, t: npt.ArrayLike, log_t: npt.ArrayLike) -> Patter
 def replayed(events: EventTable, start: PatternArray, t: npt.ArrayLike, log_t: npt.ArrayLike) -> PatternArray:
     """Do the same from a table of events and the pattern before them."""
     current = np.array(start)
-    ends = events.number_until(np.asarray(t), np.asarray(log_t))
+    ends = events._number_until(np.asarray(t), np.asarray(log_t))
     out = np.empty((len(ends), *current.shape), dtype=np.int8)
     done = 0
     for k, end in enumerate(ends.tolist()):

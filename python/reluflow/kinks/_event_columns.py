@@ -62,7 +62,7 @@ class EventColumns(ReadOnly):
         numbers = np.bincount(self.code, minlength=len(self.KINDS)).tolist()
         return {kind: number for kind, number in zip(self.KINDS, numbers, strict=True) if number}
 
-    def number_until(self, t: FloatArray, log_t: FloatArray) -> npt.NDArray[np.intp]:
+    def _number_until(self, t: FloatArray, log_t: FloatArray) -> npt.NDArray[np.intp]:
         """Return how many events there are up to and at each time, or an earlier one of them.
 
         t is exact as long as it is in the range of doubles; beyond it its logarithm tells.

@@ -96,7 +96,7 @@ def patterns_of_layers(solution: DeepSolution, t: FloatArray, log_t: FloatArray)
         zip(events.layer.tolist(), events.unit.tolist(), events.sample.tolist(), events.kind.tolist(), strict=True)
     )
     done = 0
-    for k, end in enumerate(events.number_until(t, log_t).tolist()):
+    for k, end in enumerate(events._number_until(t, log_t).tolist()):
         for layer, unit, sample, kind in places[done:end]:
             if kind in _SIDE_AFTER:
                 now[layer][unit, sample] = _SIDE_AFTER[kind]

@@ -10,6 +10,7 @@ import numpy as np
 from .._validation import FloatArray, invalid
 from ..analysis import summarise
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
+from ..layered import DeepSolution
 
 Measured: TypeAlias = dict[str, FloatArray]
 Measure: TypeAlias = Callable[[Any], Any]
@@ -31,7 +32,7 @@ MEASURES = (
     "n_events",
     "n_branchings",
 )
-# Those that a run of several outputs has, too.
+# Those that a run of several outputs or of layers has, too.
 MEASURES_OF_OUTPUTS = ("log_t", "log_loss", "mean_loss", "norm", "n_events", "n_branchings")
 RESERVED = ("status", "error", "seconds")  # what stands beside the measures
 UNNAMED = "value"  # what a measure that returns no mapping is called
@@ -53,9 +54,9 @@ class Summarised:
         """What tells it from other measures."""
         return ",".join(self.names)
 
-    def __call__(self, solution: Solution | MultiClassSolution | TwoLayerSolution) -> dict[str, Any]:
+    def __call__(self, solution: Solution | MultiClassSolution | TwoLayerSolution | DeepSolution) -> dict[str, Any]:
         """Return the numbers of one run; of K classes one against the rest, an array of K for each name."""
-        if isinstance(solution, TwoLayerSolution):
+        if isinstance(solution, (TwoLayerSolution, DeepSolution)):
             return {name: _of_outputs(solution)[name] for name in self.names}
         if isinstance(solution, MultiClassSolution):
             each = summarise(solution)
@@ -64,7 +65,7 @@ class Summarised:
         return {name: getattr(summary, name) for name in self.names}
 
 
-def _of_outputs(solution: TwoLayerSolution) -> dict[str, float]:
+def _of_outputs(solution: TwoLayerSolution | DeepSolution) -> dict[str, float]:
     log_count = float(np.log(solution.data.total))
     total = solution.log_loss_end + (log_count if solution.reduction == "mean" else 0.0)
     return {
@@ -83,7 +84,7 @@ def dims_of(measure: Measure) -> tuple[str, ...]:
 
 
 def check_measure_of_outputs(measure: Measure) -> None:
-    """Refuse numbers that a run of several outputs does not have.
+    """Refuse numbers that a run of several outputs or of layers does not have.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def check_measure_of_outputs(measure: Measure) -> None:
     for name in measure.names if isinstance(measure, Summarised) else ():
         if name not in MEASURES_OF_OUTPUTS:
             known = ", ".join(MEASURES_OF_OUTPUTS)
-            raise invalid("measure", f"name numbers among {known} for several outputs", repr(name))
+            raise invalid("measure", f"name numbers among {known} for several outputs and for layers", repr(name))
 
 
 def measure_of(measure: object) -> Measure:

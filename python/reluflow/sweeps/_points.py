@@ -13,6 +13,7 @@ from .._validation import invalid
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._arrays import dataset_of, is_arrays
 from ..flow import integrate
+from ..layered import DeepNetwork
 from ..layered._problem import ArrayData
 from ..networks import Network
 from ._grid import Index
@@ -21,8 +22,10 @@ from ._measures import Measure, Measured, measured
 ERROR = "error"  # the status of a point whose run or measure raised
 _INTERRUPTED = "interrupted"
 
+DATA = "data"  # what a function that makes a network calls the data of the point
 START = ("width", "scale", "balanced", "leak", "seed")
 FLOW = ("until", "loss", "reduction", "weight_decay", "rtol", "atol", "on_branch", "max_events")
+Net = Callable[..., Network | DeepNetwork]
 Data = Dataset | MultiClassDataset | Callable[..., Dataset | MultiClassDataset | ArrayData]
 
 
@@ -34,6 +37,7 @@ class Block:
     places: tuple[int, ...]
     points: tuple[dict[str, Any], ...]
     data: Data
+    network: Net | None
     measure: Measure
     version: str
 
@@ -63,9 +67,14 @@ def required_of(data: Data) -> tuple[str, ...]:
     """Return the names without a default that a function which makes data takes."""
     if isinstance(data, (Dataset, MultiClassDataset)):
         return ()
+    return named_by(data, required=True)
+
+
+def named_by(function: Callable[..., Any], *, required: bool = False) -> tuple[str, ...]:
+    """Return the names of parameters of a function, or of those alone that have no default."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    parameters = inspect.signature(data).parameters.items()
-    return tuple(name for name, one in parameters if one.kind in named and one.default is inspect.Parameter.empty)
+    parameters = [(name, one) for name, one in inspect.signature(function).parameters.items() if one.kind in named]
+    return tuple(name for name, one in parameters if not required or one.default is inspect.Parameter.empty)
 
 
 def run_block(block: Block, is_over: Callable[[], bool] | None = None) -> list[Outcome]:
@@ -91,7 +100,7 @@ def _run(block: Block, place: int, point: dict[str, Any], is_over: Callable[[], 
     began = perf_counter()
     try:
         data = made(block.data, point)
-        net = start_of(data, point)
+        net = start_of(data, point) if block.network is None else drawn(block.network, data, point)
         callback = None if is_over is None else lambda _: is_over()
         options = {name: point[name] for name in FLOW}
         solution: Any = integrate(data, net, n_threads=1, callback=callback, **options)
@@ -125,3 +134,19 @@ def start_of(data: Dataset | MultiClassDataset, point: dict[str, Any]) -> Any:
     elif isinstance(data, MultiClassDataset):
         options["classes"] = data.K
     return Network.init(point["width"], data.d, **options)
+
+
+def drawn(network: Net, data: Dataset | MultiClassDataset, point: dict[str, Any]) -> Network | DeepNetwork:
+    """Return the first network of a point that a function makes of those of its parameters that it names.
+
+    Raises
+    ------
+    ValueError
+        It makes something else.
+    """
+    known = {**point, DATA: data}
+    net: object = network(**{name: known[name] for name in named_by(network) if name in known})
+    if not isinstance(net, (Network, DeepNetwork)):
+        expected = "be a function that returns a Network or a DeepNetwork"
+        raise invalid("network", expected, f"one that returns a value of type {type(net).__name__}")
+    return net

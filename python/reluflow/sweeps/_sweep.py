@@ -19,15 +19,31 @@ from ..datasets import MultiClassDataset
 from ..datasets._arrays import dataset_of
 from ..flow import Stop
 from ..flow._arguments import Asked, start_of, thread_count
+from ..flow._layers import LayeredRun
 from ..flow._progress import Listeners, listeners
 from ..flow._spread import as_ended, check_executor, task_size
 from ..flow._two_layers import run_of
+from ..layered import DeepNetwork
 from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ._grid import Grid, grid_of
 from ._measures import CLASS, Measure, check_measure_of_outputs, dims_of, measure_of
-from ._points import ERROR, FLOW, START, Block, Data, made, parameters_of, required_of, run_block
+from ._points import (
+    DATA,
+    ERROR,
+    FLOW,
+    START,
+    Block,
+    Data,
+    Net,
+    drawn,
+    made,
+    named_by,
+    parameters_of,
+    required_of,
+    run_block,
+)
 from ._points import start_of as network_of
 from ._progress import SweepProgress, Watch
 from ._store import EXTRA, Store, open_store
@@ -42,6 +58,7 @@ def sweep(
     grid: Mapping[str, Sequence[Any]],
     measure: Measure | str | Sequence[str],
     until: Stop | float | None = None,
+    network: Net | None = None,
     width: int = 50,
     scale: float = 1e-3,
     balanced: bool = True,
@@ -78,9 +95,15 @@ def sweep(
     measure : callable, str or sequence of str
         What is kept of a run, done at the worker: a function of the `Solution` that returns a number, an array, or
         several of them by name; or names of numbers of `reluflow.analysis.summarise`, see `MEASURES` (with several
-        outputs `MEASURES_OF_OUTPUTS`). Of K classes, one against the rest, these have the dimension ``class``.
+        outputs, or layers, `MEASURES_OF_OUTPUTS`). Of K classes, one against the rest, these have the dimension
+        ``class``.
     until : Stop or float
         When each run stops; left out where `grid` has times of its own.
+    network : callable, optional
+        A function that makes the first network of a point, a `Network` or a `DeepNetwork`, called at the worker with
+        the parameters that it names, among them ``data``, those of the point: ``lambda data, depth, seed: ...`` makes
+        ``depth`` a parameter of the grid. `width` ... `seed` go to it where it names them, those of which it has
+        a default of its own if they are given or in the grid.
     width, scale, balanced, leak, seed
         Of `Network.init`, for all points; left out where `grid` has them.
     loss, reduction, weight_decay, rtol, atol, on_branch, max_events
@@ -141,10 +164,14 @@ def sweep(
     (('scale', 'seed'), array([7., 5., 5.]))
     >>> set(found["status"].to_numpy().ravel().tolist())
     {'reached_time'}
+    >>> def deep(data, depth, seed):
+    ...     return rf.DeepNetwork.init([rf.Dense(6)] * depth + [rf.Dense(1)], dim=data.d, seed=seed)
+    >>> rf.sweep(data, grid=dict(depth=[1, 2], seed=range(2)), network=deep, measure="norm", until=1.0)["norm"].shape
+    (2, 2)
     """
     optional_module("xarray", EXTRA)
     fixed = {name: value for name, value in locals().items() if name in (*START, *FLOW)}
-    plan = _plan(data, grid, measure, fixed)
+    plan = _plan(data, grid, measure, network, fixed)
     truth(resume, "resume")
     if executor is not None and n_threads is not None:
         raise invalid("n_threads", "be left out where an executor is given", repr(n_threads))
@@ -153,12 +180,7 @@ def sweep(
     threads = thread_count(n_threads)
     if executor is not None:
         check_executor(executor)
-    try:  # before the runs, for a measure may change what it reads
-        key = plan.key
-    except ValueError:
-        if store is not None:
-            raise
-        key = ""  # without a store nothing needs a name
+    key = plan.key_for(store)  # before the runs, for a measure may change what it reads
     kept = open_store(store, key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
     _run_all(plan, kept, executor, threads, listening)
     found = kept.dataset({"reluflow": _core.__version__, "key": key, **plan.attrs})
@@ -174,6 +196,7 @@ class _Plan:
     data: Data
     grid: Grid
     measure: Measure
+    network: Net | None
     fixed: dict[str, Any]
 
     @property
@@ -188,7 +211,23 @@ class _Plan:
         fixed = {name: str(value) if isinstance(value, Stop) else value for name, value in self.fixed.items()}
         axes = list(self.grid.axes.items())
         data, measure = _digest(self.data, "data"), _digest(self.measure, "measure")
-        return content_digest(data, axes, measure, fixed, build_digest())
+        made = () if self.network is None else (_digest(self.network, "network"),)
+        return content_digest(data, axes, measure, fixed, build_digest(), *made)
+
+    def key_for(self, store: object) -> str:
+        """Return the name in a store, or nothing where there is no content to read and no store that needs a name.
+
+        Raises
+        ------
+        ValueError
+            There is a store, and no name for it.
+        """
+        try:
+            return self.key
+        except ValueError:
+            if store is not None:
+                raise
+            return ""
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -199,33 +238,64 @@ class _Plan:
 
     def block(self, outer: tuple[int, ...], places: tuple[int, ...]) -> Block:
         points = tuple({**self.fixed, **self.grid.point((*outer, place))} for place in places)
-        return Block(outer, places, points, self.data, self.measure, _core.__version__)
+        return Block(outer, places, points, self.data, self.network, self.measure, _core.__version__)
 
 
-def _plan(data: Any, grid: object, measure: object, fixed: dict[str, Any]) -> _Plan:
+def _plan(data: Any, grid: object, measure: object, network: Net | None, fixed: dict[str, Any]) -> _Plan:
     """Check everything, and try the first point's data and start, so that a wrong setting speaks before any run."""
-    points = grid_of(grid, tuple(dict.fromkeys((*START, *FLOW, *parameters_of(data)))))
+    if network is not None and not callable(network):
+        found = f"a value of type {type(network).__name__}"
+        raise invalid("network", "be a function that makes a Network or a DeepNetwork", found)
+    start = START if network is None else tuple(name for name in named_by(network) if name != DATA)
+    points = grid_of(grid, tuple(dict.fromkeys((*start, *FLOW, *parameters_of(data)))))
     losses = points.axes.get("loss", [fixed["loss"]])
     data = dataset_of(data, losses=losses)
-    plan = _Plan(data, points, measure_of(measure), fixed)
+    fixed = fixed if network is None else _without_defaults(fixed, network)
+    plan = _Plan(data, points, measure_of(measure), network, fixed)
     _check_no_contradiction(plan)
     first = {**fixed, **plan.grid.point((0,) * len(plan.grid.shape))}
-    absent = [name for name in required_of(data) if name not in first]
+    asked_for = required_of(data) if network is None else (*required_of(data), *named_by(network, required=True))
+    absent = [name for name in asked_for if name not in first and name != DATA]
     if absent:
-        raise invalid("grid", "name each parameter that data ask for", f"no {', '.join(absent)}")
+        askers = "data ask" if network is None else "data and network ask"
+        raise invalid("grid", f"name each parameter that {askers} for", f"no {', '.join(absent)}")
     problem = made(data, first)
-    net = network_of(problem, first)
-    given = {name: first[name] for name in FLOW}
-    if isinstance(net, Network) and net.n_outputs > 1:
-        until = given.pop("until")
-        unused = ("save_at", "save_at_log", "save_at_log_norm", "train", "rates")
-        run_of(problem, net, until, {**given, **dict.fromkeys(unused)})
-        check_measure_of_outputs(plan.measure)
-        return plan
-    asked = Asked(**given, save_at=None, save_at_log=None)
-    one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
-    asked.settings(start_of(*one))
+    _check_start(
+        plan, problem, network_of(problem, first) if network is None else drawn(network, problem, first), first
+    )
     return plan
+
+
+def _without_defaults(fixed: dict[str, Any], network: Net) -> dict[str, Any]:
+    """Leave out of the parameters of a start those that a function which makes it does not need, at their defaults.
+
+    Raises
+    ------
+    ValueError
+        One that is given, and that the function does not name.
+    """
+    named, needed = named_by(network), named_by(network, required=True)
+    given = [name for name in START if not _is_default(name, fixed[name])]
+    for name in given:
+        if name not in named:
+            raise invalid(name, "be left out where network makes the start without it", repr(fixed[name]))
+    return {name: value for name, value in fixed.items() if name not in START or name in (*needed, *given)}
+
+
+def _check_start(plan: _Plan, problem: Any, net: Any, first: dict[str, Any]) -> None:
+    """Check the settings of the first point with its data and network."""
+    given = {name: first[name] for name in FLOW}
+    unused = dict.fromkeys(("save_at", "save_at_log", "save_at_log_norm"))
+    if isinstance(net, DeepNetwork):
+        LayeredRun.of(problem, net, Stop.of(given.pop("until")), {**given, **unused}).check()
+        check_measure_of_outputs(plan.measure)
+    elif isinstance(net, Network) and net.n_outputs > 1:
+        run_of(problem, net, given.pop("until"), {**given, **unused, "train": None, "rates": None})
+        check_measure_of_outputs(plan.measure)
+    else:
+        asked = Asked(**given, save_at=None, save_at_log=None)
+        one = (problem.binary(0), net[0]) if isinstance(problem, MultiClassDataset) else (problem, net)
+        asked.settings(start_of(*one))
 
 
 def _check_no_contradiction(plan: _Plan) -> None:
