@@ -108,7 +108,6 @@ NETWORKS = [
     (lambda: rf.Network([[1.0]], [[1.0, np.inf]]), "a must hold finite numbers only, found inf at row 0, column 1"),
 ]
 ONE_OUTPUT = [
-    (lambda: NET.to_torch(), "net must have one output, a of the shape (m,), found 3 outputs"),
     (lambda: rf.networks.MultiClassNetwork([NET, NET]), "networks must have one output"),
     (lambda: rf.integrate(REAL, rf.integrate, until=1.0), "net must be a Network or a Solution"),
     (lambda: rf.integrate_many(REAL, [ONE, NET], until=1.0, loss="squared"), "net must have one output"),
@@ -127,8 +126,16 @@ ONE_OUTPUT = [
     (lambda: rf.prove(SOL), "sol must be a reluflow.Solution"),
     (lambda: rf.analysis.state_of(REAL, NET, loss="squared"), "net must have one output"),
     (
-        lambda: rf.analysis.margins(SOL),
-        "source must be a run of one output with both layers trained (others have losses, errors",
+        lambda: rf.analysis.directions(SOL),
+        "source must be a run of one output with both layers trained at one rate (others have losses, errors",
+    ),
+    (
+        lambda: rf.analysis.margins(rf.integrate((X, Y), NET, until=0.1, loss="squared")),
+        "source must be a run on labels or classes (real targets have no margins), found one of squared loss",
+    ),
+    (
+        lambda: rf.analysis.series(rf.integrate(rf.Dataset(X, [1, -1] * 3), ONE, until=0.1, rates=(1, 2))),
+        "source must be a run of one output with both layers trained at one rate (others",
     ),
     (lambda: rf.analysis.timeline(SOL), "solution must be a run of one output with both layers trained"),
     (lambda: rf.early_alignment(7, NET.W, [1] * 4), "data must be a Dataset, a pair (X, targets), or for K outputs a"),  # type: ignore[call-overload]

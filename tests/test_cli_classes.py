@@ -45,7 +45,7 @@ def test_a_run_of_classes_writes_its_files_and_is_inspected(capsys: Any, tmp_pat
     code, text, _ = call(capsys, "inspect", tmp_path / "out" / "run.npz", "--events", "1", "--out", tmp_path / "again")
     assert code == 0
     assert "reached_time" in text
-    assert {path.name for path in (tmp_path / "again").iterdir()} == {"layers.png", "events.png"}
+    assert {path.name for path in (tmp_path / "again").iterdir()} == {"layers.png", "events.png", "loss_and_norm.png"}
 
 
 def test_the_same_run_by_layers_and_by_name(capsys: Any, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_networks_with_single_units_get_their_figures(
     path.write_text(rows)
     code, _, err = call(capsys, "run", "--data", path, *network, "--until", "1", "--out", tmp_path / "out")
     assert (code, err) == (0, "")
-    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {"layers.png", "events.png"}
+    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {"layers.png", "events.png", "loss_and_norm.png"}
 
 
 @pytest.mark.parametrize(

@@ -332,8 +332,10 @@ def test_the_command_runs_layers_and_inspects_them(capsys: pytest.CaptureFixture
         "summary.json",
         "events.csv",
         "run.npz",
+        "loss_and_norm.png",
         "layers.png",
         "events.png",
+        "outputs.png",
     }
     record = json.loads((out / "summary.json").read_text())
     sol = rf.load(out / "run.npz")

@@ -15,15 +15,16 @@ from ..networks._parts import one_output
 
 # What a layered run is told: its units have no output weight of their own, and so no sectors, groups or directions.
 TWO_LAYERS = (
-    "be a run of two layers, whose neurons have sectors and groups; for layers there are losses, errors, "
-    "layer_singular_values, row_plane and layer_raster"
+    "be a run of two layers, whose neurons have sectors and groups; for layers there are series, margins, "
+    "losses, errors, to_xarray, decision_plane, layer_singular_values, row_plane and layer_raster"
 )
 
 
 # What else a run of K outputs, of one part or of two rates can be given to.
 ONE_OUTPUT = (
-    "be a run of one output with both layers trained (others have losses, errors, fit_curves, pattern_distance, "
-    "tangent_kernel, kernel_distance and raster, and .layered is a run for layer_raster and its like)"
+    "be a run of one output with both layers trained at one rate (others have losses, errors, fit_curves, "
+    "pattern_distance, tangent_kernel, kernel_distance, raster, to_xarray and, with both layers trained at one rate, "
+    "series and margins, and .layered is a run for layer_raster and its like)"
 )
 
 

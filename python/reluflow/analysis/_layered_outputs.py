@@ -14,29 +14,30 @@ from ._output_states import mean_losses, numbers_of
 
 def layered_losses(source: DeepSolution, times: npt.ArrayLike | None, test: object) -> dict[str, FloatArray]:
     """Return the columns of `losses` for a layered run."""
-    t, log_t, path = _path(source, times)
+    t, log_t, path = path_of(source, times)
     problem, loss = source._problem, source.loss
     counts = np.ones(len(problem.X)) if problem.counts is None else problem.counts
     columns = {
         "t": t,
         "log_t": log_t,
-        **mean_losses(_outputs(source, path, problem.X), problem.targets, counts, loss),
+        **mean_losses(outputs_of(source, path, problem.X), problem.targets, counts, loss),
     }
     if test is not None:
         X, targets, weights = _held_out(source, test)
-        found = mean_losses(_outputs(source, path, X), targets, weights, loss)
+        found = mean_losses(outputs_of(source, path, X), targets, weights, loss)
         columns |= {f"test_{name}": values for name, values in found.items()}
     return columns
 
 
 def layered_errors(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, ...]:
     """Return times, their logarithms, f(x_i) - y_i, shape (k, n, K), and the targets (n, K)."""
-    t, log_t, path = _path(source, times)
+    t, log_t, path = path_of(source, times)
     targets = source._problem.targets
-    return t, log_t, _outputs(source, path, source._problem.X) - targets, targets
+    return t, log_t, outputs_of(source, path, source._problem.X) - targets, targets
 
 
-def _path(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def path_of(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return times, their logarithms and the parameters (k, P) there."""
     if times is None:
         return source.t, source.log_t, source.theta
     t = real_array(times, "times", "(k,)")
@@ -44,7 +45,8 @@ def _path(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray
         return t, np.log(t), source.states(t)
 
 
-def _outputs(source: DeepSolution, path: FloatArray, X: FloatArray) -> FloatArray:
+def outputs_of(source: DeepSolution, path: FloatArray, X: FloatArray) -> FloatArray:
+    """Return the outputs (k, n, K) at inputs (n, d) along a path of parameters (k, P)."""
     return np.array([source.initial._with(np.array(theta))(X).reshape(len(X), -1) for theta in path])
 
 

@@ -11,6 +11,8 @@ from .._validation import FloatArray, PatternArray, ReadOnly, integer, invalid, 
 from ..datasets import Dataset
 from ..datasets._bias import appended, bare_inputs
 from ..datasets._dataset import MAX_ROW_NORM
+from ..layered import DeepNetwork
+from ..layered._explore import first_rows
 from ..losses import LossName
 from ..networks import Network
 from ._directions import Directions, axes_of, directions
@@ -147,9 +149,22 @@ def _extent(value: float) -> float:
     return found
 
 
+def _first_rows(data: Dataset, net: Network | DeepNetwork) -> FloatArray:
+    """Return the rows of the first layer of a network with one output on the inputs of these data."""
+    if not isinstance(net, DeepNetwork):
+        check_net(net)
+        rows: FloatArray = state_of(data, net).W[0]
+        return rows
+    if net.n_outputs > 1:
+        raise invalid("net", "have one output", f"{net.n_outputs} outputs")
+    if net.dim != data.d:
+        raise invalid("net", f"take the {data.d} inputs of the data", f"a network of {net.dim} inputs")
+    return first_rows(net)
+
+
 def decision_plane(
     data: Dataset,
-    net: Network,
+    net: Network | DeepNetwork,
     *,
     basis: npt.ArrayLike | None = None,
     n_grid: int = 201,
@@ -162,9 +177,10 @@ def decision_plane(
     Parameters
     ----------
     data : Dataset
-    net : Network
+    net : Network or DeepNetwork
+        With one output.
     basis : array_like, shape (2, d), optional
-        Orthonormal rows, by default as in `directions`.
+        Orthonormal rows, by default as in `directions`, of the first layer.
     n_grid : int, optional
         Points along each axis.
     extent : float, optional
@@ -173,7 +189,7 @@ def decision_plane(
     Raises
     ------
     ValueError
-        A basis that is not orthonormal or has another shape, or a bad grid.
+        A basis that is not orthonormal or has another shape, a bad grid, or a network of several outputs.
 
     Examples
     --------
@@ -185,9 +201,8 @@ def decision_plane(
     ((5, 5), True)
     """
     check_data(data)
-    check_net(net)
     bare = bare_inputs(data)
-    axes = axes_of(state_of(data, net).W[0, :, : bare.shape[1]], basis)
+    axes = axes_of(_first_rows(data, net)[:, : bare.shape[1]], basis)
     if len(axes) != 2:
         raise invalid("basis", "have two rows", f"the shape {axes.shape}")
     points = bare @ axes.T

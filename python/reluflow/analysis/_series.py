@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, PatternArray, optional_module, truth
-from ..flow import MultiClassSolution
+from ..flow import MultiClassSolution, TwoLayerSolution
 from ..kinks._boundaries import acts
+from ..layered import DeepSolution
 from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
 from ._kernels import lengths
+from ._layered_series import Margins, layered_margins, layered_series
 from ._states import Source, States, states
 
 if TYPE_CHECKING:
@@ -23,13 +25,18 @@ if TYPE_CHECKING:
 SERIES_UNITS = {"t": "time", "log_t": "log(time)", "norm2_per_log_t": "1/log(time)"}
 
 
-def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = None) -> pd.DataFrame:
+def series(
+    source: Source | MultiClassSolution | TwoLayerSolution | DeepSolution, times: npt.ArrayLike | None = None
+) -> pd.DataFrame:
     """Tabulate what the papers plot against time, one row a time.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult, or MultiClassSolution
-        Of K classes the rows stand class by class, with the label in the first column ``class``.
+    source : Solution, States or DescentResult, MultiClassSolution, TwoLayerSolution or DeepSolution
+        Of K classes one against the rest the rows stand class by class, with the label in the first column ``class``.
+        Layers and several outputs have a part of the columns, with the norm of each layer, ``norm_1``, ``norm_2``, ...,
+        and |θ|^L in the place of |θ|² where f(c θ) = c^L f(θ); of classes a margin is that to the next class, of
+        several targets an error is the length of f(x_i) - y_i.
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 
@@ -62,6 +69,11 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
     if isinstance(source, MultiClassSolution):
         return class_table(source, lambda one: series(one, times))
     pandas = optional_module("pandas", "analysis")
+    if isinstance(source, (TwoLayerSolution, DeepSolution)):
+        of_layers, degree = layered_series(source, times)
+        layered: pd.DataFrame = pandas.DataFrame(of_layers)
+        layered.attrs.update(units={name: SERIES_UNITS.get(name, "1") for name in of_layers}, degree=degree)
+        return layered
     run = states(source, times)
     with np.errstate(over="ignore"):
         loss = np.exp(run.log_loss)
@@ -80,16 +92,22 @@ def series(source: Source | MultiClassSolution, times: npt.ArrayLike | None = No
 
 
 def margins(
-    source: Source | MultiClassSolution, times: npt.ArrayLike | None = None, *, normalised: bool = False
+    source: Source | MultiClassSolution | TwoLayerSolution | DeepSolution,
+    times: npt.ArrayLike | None = None,
+    *,
+    normalised: bool = False,
 ) -> xr.DataArray:
     """Return the margins q_i = y_i f(x_i), or q_i/|θ|², with the dimensions time and sample (before them class).
+
+    Layers have q_i/|θ|^L with f(c θ) = c^L f(θ). With cross-entropy q_i is the output of the sample's class less the
+    largest of the others.
 
     Raises
     ------
     ImportError
         xarray is not installed (extra ``analysis``).
     ValueError
-        Classes with states at different times, and no `times`.
+        Classes with states at different times, and no `times`; a run without margins, or none over a power of |θ|.
 
     Examples
     --------
@@ -103,14 +121,21 @@ def margins(
     if isinstance(source, MultiClassSolution):
         return class_array(source, lambda one: margins(one, times, normalised=normalised))
     xarray = optional_module("xarray", "analysis")
-    run = states(source, times)
-    values = run.normalised_margins if normalised else run.margins
-    name = "normalised_margin" if normalised else "margin"
-    coords = {"time": run.t, "log_t": ("time", run.log_t), "y": ("sample", run.data.y)}
+    found = _margins(source, times, normalised)
+    values, name = found.values, "normalised_margin" if normalised else "margin"
+    coords = {"time": found.t, "log_t": ("time", found.log_t), "y": ("sample", found.y)}
     array: xr.DataArray = xarray.DataArray(values, dims=("time", "sample"), coords=coords, name=name)
-    array.attrs["units"] = "1"
+    array.attrs.update(units="1", degree=found.degree)
     array["time"].attrs["units"] = "time"
     return array
+
+
+def _margins(source: Any, times: npt.ArrayLike | None, normalised: bool) -> Margins:
+    if isinstance(source, (TwoLayerSolution, DeepSolution)):
+        return layered_margins(source, times, normalised=normalised)
+    run = states(source, times)
+    values = run.normalised_margins if normalised else run.margins
+    return Margins(run.t, run.log_t, values, run.data.y, 2)
 
 
 def count_sectors(pattern: PatternArray) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import analysis, figures
 from ..flow import Solution
+from ..layered import DeepSolution
 from ..losses import is_of_margins
 from ._files import write_figure
 
@@ -25,7 +26,7 @@ def write_all(solution: Solution, out: Path) -> Iterator[Path]:
     if data.d == 2:
         more = {"plane": _plane} if data.bias_input is None else {"fit": _fit}
     elif data.d == 3 and data.bias_input is not None:
-        more = {"outputs": _outputs}
+        more = {"outputs": outputs}
     with figures.style():
         for name, draw in {**PICTURES, **more}.items():
             path = out / f"{name}.png"
@@ -90,13 +91,14 @@ def _plane(solution: Solution) -> Figure:
     return figure
 
 
-def _outputs(solution: Solution) -> Figure:
+def outputs(solution: Solution | DeepSolution) -> Figure:
+    """Draw the outputs at the end on the plane of two inputs."""
     figure, axes = figures.panels(1, height=3.9)
     _draw_outputs(solution, axes)
     return figure
 
 
-def _draw_outputs(solution: Solution, axes: Axes) -> None:
+def _draw_outputs(solution: Solution | DeepSolution, axes: Axes) -> None:
     figures.decision(analysis.decision_plane(solution.data, solution.final), axes)
     axes.set_title("outputs at the end")
 

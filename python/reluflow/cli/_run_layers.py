@@ -18,7 +18,7 @@ from ..flow import Progress, Stop, TwoLayerSolution, integrate
 from ..flow._facts import end_of
 from ..layered import DeepNetwork, DeepSolution, Dense
 from ..networks import Network
-from . import _data, _files
+from . import _data, _files, _pictures
 from ._progress import ProgressLine
 from ._signals import Signals
 from ._table import number
@@ -184,11 +184,34 @@ def draw(run: Run, out: Path) -> list[Path]:
     """Draw the figures of a layered run into a folder; return their paths."""
     solution = run.layered if isinstance(run, TwoLayerSolution) else run
     paths = []
+    pictures = {"loss_and_norm": _curves, "layers": _layers, "events": _events}
+    if _has_plane(solution):
+        pictures["outputs"] = _pictures.outputs
     with figures.style():
-        for name, picture in (("layers", _layers), ("events", _events)):
+        for name, picture in pictures.items():
             paths.append(out / f"{name}.png")
             _files.write_figure(paths[-1], picture(solution))
     return paths
+
+
+def _has_plane(solution: DeepSolution) -> bool:
+    """Tell whether the outputs are one function of two inputs, beside a bias or not."""
+    data = solution.data
+    if not isinstance(data, Dataset) or data.n_targets > 1 or solution.initial.n_outputs > 1:
+        return False
+    return data.d == (2 if data.bias_input is None else 3)
+
+
+def _curves(solution: DeepSolution) -> Figure:
+    times = analysis.series(solution)
+    figure, axes = figures.panels(3, height=2.4)
+    figures.loss(times, axes[0], label="loss (mean)" if solution.reduction == "mean" else "loss (sum)")
+    figures.norms(times, axes[1])
+    if solution.loss == "squared":
+        figures.errors(analysis.errors(solution), axes[2])
+    else:
+        figures.margins(analysis.margins(solution, normalised="normalised_margin" in times), axes[2])
+    return figure
 
 
 def _layers(solution: DeepSolution) -> Figure:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._palette import LINES
 from .._validation import FloatArray, instance, real
 from ..analysis import TailFit
 from ..analysis._times import FAR
@@ -66,7 +67,7 @@ def loss(
 
 @figure
 def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **keywords: Any) -> Axes:
-    """Draw |θ|, |W| and |a| on a log axis against time, on a log axis or a linear one.
+    """Draw |θ|, |W| and |a|, or the norms of all layers, on a log axis against time, on a log axis or a linear one.
 
     Parameters
     ----------
@@ -87,11 +88,15 @@ def norms(table: pd.DataFrame, ax: Axes | None = None, *, clock: str = "log", **
     >>> len(rf.figures.norms(rf.analysis.series(sol), ax).lines)
     3
     """
-    ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "norm", "norm_W"))
+    ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "norm"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
     curve(ax, x, table["norm"], keywords, color=BLACK, label=r"$|\theta|$")
-    curve(ax, x, table["norm_W"], keywords, color=BLUE, label=r"$|W|$")
-    curve(ax, x, table["norm_a"], keywords, color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$")
+    if "norm_W" in table:
+        curve(ax, x, table["norm_W"], keywords, color=BLUE, label=r"$|W|$")
+        curve(ax, x, table["norm_a"], keywords, color=ORANGE, linestyle=(0, (4, 2)), label=r"$|a|$")
+    for number in range(1, 1 + sum(str(name).removeprefix("norm_").isdigit() for name in table)):
+        colour, text = LINES[(number - 1) % len(LINES)], f"layer {number}"
+        curve(ax, x, table[f"norm_{number}"], keywords, color=colour, linestyle=(0, (4, 2)), label=text)
     log_values(ax, table["norm"].to_numpy())
     ax.set_ylabel("norm")
     add_legend(ax)
@@ -160,12 +165,12 @@ def margin(table: pd.DataFrame, ax: Axes | None = None, *, limit: float | None =
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy())
     floor = _focus(ax, table["normalised_margin"].to_numpy(), best)
     for name, colour, text in (("normalised_margin", BLACK, "normalised"), ("smoothed_margin", PURPLE, "smoothed")):
-        if float(table[name].max()) > floor:
+        if name in table and float(table[name].max()) > floor:
             curve(ax, x, table[name], keywords, color=colour, label=text)
     if best is not None:
         ax.axhline(best, color=GREEN, linestyle=(0, (4, 2)), linewidth=0.9, label="largest possible")
     ax.axhline(0.0, color=GREY, linewidth=0.5)
-    ax.set_ylabel(r"margin$\,/\,|\theta|^2$")
+    ax.set_ylabel(rf"margin$\,/\,|\theta|^{table.attrs.get('degree', 2)}$")
     add_legend(ax)
     return ax
 
@@ -205,13 +210,18 @@ def margins(table: xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axe
     y = table["y"].to_numpy()
     # Few samples are seen one by one; many are a cloud.
     alpha = float(np.clip(12.0 / len(y), 0.12, 1.0))
-    for sign, colour in ((1.0, POSITIVE), (-1.0, NEGATIVE)):
-        mine = table.to_numpy()[:, y == sign]
+    of_labels = bool((np.abs(y) == 1.0).all())
+    groups = [(1.0, POSITIVE, "$y=+1$"), (-1.0, NEGATIVE, "$y=-1$")]
+    if not of_labels:
+        groups = [(k, LINES[int(k) % len(LINES)], f"class {k:g}") for k in np.unique(y)]
+    for value, colour, text in groups:
+        mine = table.to_numpy()[:, y == value]
         if mine.shape[1]:
             lines = curve(ax, x, mine, keywords, color=colour, alpha=alpha, linewidth=0.8)
-            lines[0].set_label(f"$y={'+' if sign > 0 else '-'}1$")
+            lines[0].set_label(text)
     ax.axhline(0.0, color=GREY, linewidth=0.5)
-    ax.set_ylabel(r"$q_i/|\theta|^2$" if table.name == "normalised_margin" else "margin $q_i$")
+    power = table.attrs.get("degree", 2)
+    ax.set_ylabel(rf"$q_i/|\theta|^{power}$" if table.name == "normalised_margin" else "margin $q_i$")
     for handle in add_legend(ax).get_lines():
         handle.set_alpha(1.0)
     return ax

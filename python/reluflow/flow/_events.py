@@ -18,7 +18,6 @@ from .._validation import (
     freeze,
     instance,
     invalid,
-    read_array,
     real,
     real_array,
 )
@@ -103,11 +102,7 @@ class EventTable(EventColumns):
         ValueError
             A name that is no kind of event, or neurons or samples that are no integers.
         """
-        keep = np.ones(len(self), dtype=np.bool_)
-        if neuron is not None:
-            keep &= np.isin(self.neuron, _indices(neuron, "neuron"))
-        if sample is not None:
-            keep &= np.isin(self.sample, _indices(sample, "sample"))
+        keep = self._having(neuron=neuron, sample=sample)
         if kind is not None:
             keep &= np.isin(self.code, _codes(kind))
         return self[keep]
@@ -176,13 +171,6 @@ def _when(event: Event) -> str:
 
 def _line(event: Event) -> str:
     return f"{_when(event):>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
-
-
-def _indices(value: int | Sequence[int], name: str) -> npt.NDArray[np.integer[Any]]:
-    found = read_array(value, name, "(k,)")
-    if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
-        raise invalid(name, "be an integer or a sequence of integers", repr(value))
-    return found
 
 
 def _codes(kind: str | Sequence[str]) -> list[int]:

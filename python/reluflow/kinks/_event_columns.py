@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import atomic_write
-from .._validation import FloatArray, ReadOnly, freeze, optional_module
+from .._validation import FloatArray, ReadOnly, freeze, invalid, optional_module, read_array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,14 @@ class EventColumns(ReadOnly):
         numbers = np.bincount(self.code, minlength=len(self.KINDS)).tolist()
         return {kind: number for kind, number in zip(self.KINDS, numbers, strict=True) if number}
 
+    def _having(self, **numbers: int | Sequence[int] | None) -> npt.NDArray[np.bool_]:
+        """Return which events have the given numbers in the columns of these names; None lets all be."""
+        keep = np.ones(len(self), dtype=np.bool_)
+        for name, wanted in numbers.items():
+            if wanted is not None:
+                keep &= np.isin(getattr(self, name), _indices(wanted, name))
+        return keep
+
     def _number_until(self, t: FloatArray, log_t: FloatArray) -> npt.NDArray[np.intp]:
         """Return how many events there are up to and at each time, or an earlier one of them.
 
@@ -101,3 +109,10 @@ class EventColumns(ReadOnly):
         writer.writerows(self)
         with atomic_write(path) as file:
             file.write(text.getvalue().encode())
+
+
+def _indices(value: int | Sequence[int], name: str) -> npt.NDArray[np.integer[Any]]:
+    found = read_array(value, name, "(k,)")
+    if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
+        raise invalid(name, "be an integer or a sequence of integers", repr(value))
+    return found

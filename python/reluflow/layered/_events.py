@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray
+from .._validation import FloatArray, IntArray, one_of
 from ..kinks import EventColumns
 
 # In the order of the compiled core.
@@ -81,6 +81,27 @@ class LayeredEventTable(EventColumns):
             place = int(self.layer[key]), int(self.unit[key]), int(self.sample[key])
             return LayeredEvent(float(self.t[key]), float(self.log_t[key]), *place, LAYERED_KINDS[self.code[key]])
         return self.select(key)
+
+    def of(
+        self,
+        *,
+        layer: int | Sequence[int] | None = None,
+        unit: int | Sequence[int] | None = None,
+        sample: int | Sequence[int] | None = None,
+        kind: str | Sequence[str] | None = None,
+    ) -> LayeredEventTable:
+        """Return the events of the given layers, units, samples and kinds.
+
+        Raises
+        ------
+        ValueError
+            A name that is no kind of event, or numbers that are no integers.
+        """
+        keep = self._having(layer=layer, unit=unit, sample=sample)
+        if kind is None:
+            return self.select(keep)
+        names = [one_of(name, "kind", LAYERED_KINDS) for name in ([kind] if isinstance(kind, str) else kind)]
+        return self.select(keep & np.isin(self.kind, names))
 
     def select(self, chosen: slice | npt.NDArray[Any] | Sequence[int]) -> LayeredEventTable:
         """Return the rows of a slice, a boolean mask or indices."""

@@ -37,7 +37,7 @@ def film_of_layers(solution: DeepSolution, n_times: int) -> Film:
         t=t,
         log_t=log_t,
         networks=networks,
-        rows=_rows,
+        rows=first_rows,
         a=None,
         degree=degree_of(nodes)[0],
         event_log_t=events.log_t,
@@ -51,7 +51,7 @@ def film_of_layers(solution: DeepSolution, n_times: int) -> Film:
     )
 
 
-def _rows(net: DeepNetwork) -> FloatArray:
+def first_rows(net: DeepNetwork) -> FloatArray:
     """Return the rows of the first layer on the inputs; one of biases alone has zeros."""
     return net.matrix(1) if net.nodes[1].edges else np.zeros((net.nodes[1].size, net.dim))
 
