@@ -269,6 +269,13 @@ def test_the_numbers_beside_rows_of_any_size_do_not_lie_over_each_other(scale):
         (lambda sol: rf.analysis.row_plane(sol, 9), "layer must be a layer of the network, 1 to 4"),
         (lambda sol: rf.figures.layer_raster(sol), "raster must be what analysis.layer_raster returns"),
         (lambda sol: rf.figures.row_plane(rf.analysis.row_plane(sol), at=10**6), "at must number a kept state"),
+        (lambda sol: rf.certify(sol, sol.data), r"solution must be of two layers \(sol.limit of layers certifies"),
+        (lambda sol: rf.certify(sol.final, sol.data), r"solution must be of two layers .*found a DeepNetwork"),
+        (lambda sol: rf.prove(sol), r"sol must be of two layers \(the proofs .*found a DeepSolution"),
+        (lambda sol: rf.prove_limit(sol), "sol must be of two layers"),
+        (lambda sol: rf.convex.from_network(sol.final, rf.Dataset([[1.0]], [1])), "net must be of two layers"),
+        (lambda sol: rf.conditions.balance(sol.final), r"net must be of two layers \(net.balance has what layers keep"),
+        (lambda sol: rf.conditions.report(rf.Dataset([[1.0]], [1]), sol.final), "net must be of two layers"),
         (lambda sol: sol.save("/no/such/folder/run.npz"), "no/such/folder"),
     ],
 )

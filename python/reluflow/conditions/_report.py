@@ -10,6 +10,7 @@ from .._validation import instance, invalid, leak_value, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._bias import about_columns, bare_inputs
 from ..datasets._dataset import one_target
+from ..layered._refused import refuse_layers
 from ..losses import LossName, check_loss, check_targets
 from ..networks import MultiClassNetwork, Network
 from ..networks._parts import one_output
@@ -176,6 +177,7 @@ def report(
         return MultiClassReport(orthogonal_separability(data), reports, data.classes)
     data = one_target(data, expected="a Dataset or a MultiClassDataset")
     if net is not None:
+        refuse_layers(net, "net", "the theorems are of such networks")
         instance(net, "net", Network, "a Network")
         assert isinstance(net, Network)  # for the type checker
         one_output(net)

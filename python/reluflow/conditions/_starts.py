@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, instance, invalid
 from ..datasets import Dataset
+from ..layered._refused import refuse_layers
 from ..losses import LossName, log_total, separation_loss
 from ..networks import Network
 from ..networks._parts import one_output
@@ -210,6 +211,7 @@ def check_inputs(data: Dataset, net: Network) -> None:
 
 
 def _check_net(net: object) -> None:
+    refuse_layers(net, "net", "net.balance has what layers keep")
     instance(net, "net", Network, "a Network")
     assert isinstance(net, Network)  # for the type checker
     one_output(net)

@@ -12,6 +12,7 @@ from ..datasets._arrays import one_target_of
 from ..datasets._bias import about_columns, bare_inputs
 from ..flow import TwoLayerSolution
 from ..layered._problem import ArrayData
+from ..layered._refused import refuse_layers
 from ..losses import LossName, ReductionName
 from ..networks import Network
 from ..networks._parts import one_output
@@ -263,6 +264,7 @@ def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds:
 
 def _network(solution: Any, only_certified: bool) -> Network:
     """Return the network to judge; a direction can be tried as it is, the size of a critical point has to be right."""
+    refuse_layers(solution, "solution", "sol.limit of layers certifies that it is a KKT point")
     if isinstance(solution, Network):
         one_output(solution, "solution")
         return solution

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._validation import FloatArray, instance, integer, invalid
 from ..datasets import Dataset
+from ..layered._refused import refuse_layers
 from ..networks import Network
 from ..networks._parts import one_output
 from ._inputs import check_data, fixed, fixed_bool
@@ -144,6 +145,7 @@ def active_pattern(W: FloatArray, data: Dataset) -> BoolArray:
 def check_net(net: object, data: object) -> Dataset:
     """Refuse a network and data that do not go together; return the data."""
     checked = check_data(data)
+    refuse_layers(net, "net", "the convex programs are of such networks")
     instance(net, "net", Network, "a reluflow.Network")
     assert isinstance(net, Network)
     one_output(net)

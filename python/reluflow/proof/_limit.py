@@ -18,6 +18,7 @@ import numpy as np
 
 from .._validation import FloatArray, IntArray, ReadOnly, instance, invalid
 from ..flow import Solution
+from ..layered._refused import refuse_layers
 from ..limits import Limit
 from ._frozen import why_not_tending
 from ._proof import Proof
@@ -133,6 +134,7 @@ def prove_limit(sol: Solution, proof: Proof | None = None) -> ProvedLimit:
     >>> rf.prove_limit(sol, rf.prove(sol, until=100.0)).tends
     True
     """
+    refuse_layers(sol, "sol", "the proofs are of such runs, with one output")
     instance(sol, "sol", Solution, "a reluflow.Solution")
     limit = sol.limit
     if limit.kind != "direction":

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from .._validation import instance, invalid, optional_callable, real, real_array
 from ..flow import Solution
+from ..layered._refused import refuse_layers
 from ..losses import is_of_margins
 from ._proof import KIND_OF_CODE, KINDS, START_SIDES, Proof, ProvedEvents, State, kind_names
 from ._start import exact_signs, first_undecided, leave_boundaries
@@ -89,6 +90,7 @@ def prove(
     >>> bool(proof(10.0).radius.max() < 1e-9)
     True
     """
+    refuse_layers(sol, "sol", "the proofs are of such runs, with one output")
     instance(sol, "sol", Solution, "a reluflow.Solution")
     if not is_of_margins(sol.loss):
         raise invalid("sol", "have the logistic or the exponential loss, whose bounds are proved", repr(sol.loss))
