@@ -64,19 +64,6 @@ def test_there_and_back_keeps_every_bit(torch: Any, bias: bool, leak: float) -> 
     assert module(torch.zeros(2, 2, dtype=torch.float64)).shape == (2, 3)
 
 
-def test_a_gradient_step_of_torch_is_one_of_descend(torch: Any) -> None:
-    data = rf.datasets.wang_pilanci("obtuse")
-    net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4, bias=True), rf.Dense(1)], dim=2, seed=3)
-    module = net.to_torch()
-    margins = torch.tensor(data.y) * module(torch.tensor(data.X.copy()))[:, 0]
-    torch.nn.functional.softplus(-margins).sum().backward()
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight -= 0.1 * weight.grad
-    one = rf.descend(data, net, step=0.1, n_steps=1).final
-    np.testing.assert_allclose(rf.DeepNetwork.from_torch(module).theta, one.theta, rtol=1e-13, atol=1e-15)
-
-
 def refused(torch: Any) -> list[tuple[Any, Any, str]]:
     nn = torch.nn
     hooked = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 1))

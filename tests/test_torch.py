@@ -60,9 +60,12 @@ def test_several_outputs_go_there_and_back(torch: Any) -> None:
     np.testing.assert_allclose(module(torch.tensor(X)).detach().numpy(), net(X), rtol=1e-13, atol=1e-14)
 
 
-def test_a_gradient_step_of_torch_is_one_of_descend(torch: Any) -> None:
+@pytest.mark.parametrize("layered", [False, True])
+def test_a_gradient_step_of_torch_is_one_of_descend(torch: Any, layered: bool) -> None:
     data = rf.datasets.wang_pilanci("obtuse")
-    net = rf.Network.init(8, data.d, scale=0.5, seed=3)
+    net: Any = rf.Network.init(8, data.d, scale=0.5, seed=3)
+    if layered:
+        net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4, bias=True), rf.Dense(1)], dim=2, seed=3)
     module = net.to_torch()
     margins = torch.tensor(data.y) * module(torch.tensor(data.X.copy()))[:, 0]
     torch.nn.functional.softplus(-margins).sum().backward()
@@ -70,8 +73,7 @@ def test_a_gradient_step_of_torch_is_one_of_descend(torch: Any) -> None:
         for weight in module.parameters():
             weight -= 0.1 * weight.grad
     one = rf.descend(data, net, step=0.1, n_steps=1).final
-    stepped = rf.Network.from_torch(module)
-    np.testing.assert_allclose(stepped.theta, one.theta, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(type(net).from_torch(module).theta, one.theta, rtol=1e-13, atol=1e-15)
 
 
 def refused(torch: Any) -> list[tuple[Any, str]]:
