@@ -10,6 +10,8 @@ namespace {
 
 /// Samples of one tile: what is read again at once stays in the cache.
 constexpr Index kTile = 64;
+/// Of velocities that are less than this part of what multipliers take from them rounding hides a part of 1e-10.
+constexpr double kLeft = 1e-6;
 
 template <class Body>
 void in_tiles(Index samples, const Body& body) {
@@ -271,7 +273,9 @@ bool Jet::factor_sliding() {
     return sliding_.factor({*graph_, *activity_, entries_, z, h}, graph_->parameters());
 }
 
-// Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do.
+// Finds the multipliers of order k - 1 that keep w_k = 0, and adds what they do. Where duals cancel, velocities are
+// small beside what multipliers take from them: what rounding leaves of that would take θ off its boundaries, and z of
+// what sees them is made of θ anew.
 void Jet::correct(int k) {
     for (int b = 0; b < sliding_.count(); ++b) {
         const Boundary& boundary = sliding_.boundaries()[b];
@@ -283,9 +287,12 @@ void Jet::correct(int k) {
     for (int b = 0; b < sliding_.count(); ++b)
         step_ += (sliding_.multiplier(b)[k - 1] * span_ / k) * sliding_.normal(b).transpose();
     theta_[k] += step_;
+    const bool is_anew = k == 1 && theta_[k].norm() < kLeft * step_.norm();
+    if (is_anew) sliding_.project(theta_[k]);
     for (const Boundary& boundary : sliding_.boundaries())
         if (boundary.is_parameter()) theta_[k][boundary.parameter] = 0.0;
     sliding_.spread(k - 1, delta_);
+    if (is_anew) return forward_as_given(k);
     load(k);
     tangent(step_, k);
 }

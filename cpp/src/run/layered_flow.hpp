@@ -130,6 +130,7 @@ class LayeredFlow final : public Run {
     bool has_fallen() const;
     bool rises_within();
     void put_on_boundaries();
+    double off_boundaries();
     void put_back(Vector& theta);
     double shorten(double u);
     double shortest_change() const;

@@ -41,8 +41,6 @@ constexpr double kExpectedPart = 0.15;
 constexpr double kMeasuredPart = 0.45;
 /// What rounding makes of a velocity, as a part of the largest.
 constexpr double kRounding = 1e-14;
-/// What slides is put back on its boundary where z is more than this part of its terms. It matters from 1e-3 or so on.
-constexpr double kOffBoundary = 1e-6;
 /// What slides decays by so many e-foldings in a step at most: in three layers its multiplier loses three digits then.
 constexpr double kMostDecayed = 1.0;
 /// A squared loss below e^-60 is rounding itself.
@@ -332,39 +330,6 @@ bool LayeredFlow::rises_within() {
     const double before = std::exp(log_loss_);
     if (std::exp(log_loss_at_start) - before > plan_.settings.rtol * std::max(1.0, before)) return true;
     return probe_.duals().rise(log_loss_at_start, state_.theta, log_loss_at_end_, end_) > kRise;
-}
-
-// What slides is off its boundary by the tolerance, or by the rounding of its start. Where θ decays, or a unit by its
-// samples, that would be more and more of it, and what pulls it off would be taken for a reason to leave.
-void LayeredFlow::put_on_boundaries() {
-    const SlidingSeries& sliding = jet_.sliding();
-    if (sliding.empty() || jet_.order() < 1) return;
-    bool is_any_off = jet_.duals().decays();
-    if (!is_any_off && !contacts_.empty()) return;
-    if (!is_any_off) pre_activations(*graph_, *X_, state_.theta, z_);
-    const auto is_off = [this](const Member& member) {
-        const Place& p = member.place;
-        return std::abs(z_[p.node](p.sample, p.unit)) > kOffBoundary * jet_.terms(p);
-    };
-    for (int b = 0; b < sliding.count() && !is_any_off; ++b)
-        if (const Member* carrier = sliding.carrier(b); carrier != nullptr) is_any_off = is_off(*carrier);
-    if (is_any_off) put_back(state_.theta);
-}
-
-// Along the normals there: along those of the begin of the step what has fallen to a part since would fall short. What
-// is off by more than steps may miss is so for other reasons, or its normals are all but nothing.
-void LayeredFlow::put_back(Vector& theta) {
-    pre_activations(*graph_, *X_, theta, z_);
-    probed_ = false;
-    probe_.start(theta, state_.activity, span_, false);
-    if (!probe_.advance()) return;
-    const SlidingSeries& sliding = probe_.sliding();
-    Vector offsets = Vector::Zero(sliding.count());
-    for (int b = 0; b < sliding.count(); ++b)
-        if (const Member* carrier = sliding.carrier(b); carrier != nullptr)
-            offsets[b] = carrier->carry * z_[carrier->place.node](carrier->place.sample, carrier->place.unit);
-    const Vector shift = sliding.shift_by(offsets);
-    if (largest(shift) <= plan_.settings.rtol * largest(theta)) theta -= shift;
 }
 
 // The shortest time in which a parameter changes by its own size, as a part of the unit of the series.
