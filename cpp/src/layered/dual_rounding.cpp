@@ -63,6 +63,14 @@ Matrix DualRounding::of_duals(const Jet& jet) {
     return jet.duals().rounding(sizes.back());
 }
 
+Matrix DualRounding::terms_of_outputs(const Jet& jet) {
+    DualRounding own;
+    own.jet_ = &jet;
+    std::vector<Matrix> sizes;
+    own.go_forward(sizes);
+    return sizes.back();
+}
+
 // What decays off its boundary, by rounding, pulls a multiplier.
 Vector DualRounding::of_decay(const Jet& jet) {
     Vector decay = Vector::Zero(jet.theta(0).size());

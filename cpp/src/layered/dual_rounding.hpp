@@ -25,6 +25,8 @@ class DualRounding {
 
     /// By how much it may move the duals themselves.
     static Matrix of_duals(const Jet& jet);
+    /// The sum of the sizes of the terms of each output.
+    static Matrix terms_of_outputs(const Jet& jet);
     /// By how much the rounding of what decays may move each parameter's velocity, in units of the gradient.
     static Vector of_decay(const Jet& jet);
 

@@ -132,6 +132,7 @@ bool ImplicitStep::find_modes(const Vector& theta, Interrupt& interrupt) {
     if (!evaluate(theta, false)) return false;
     modes_.theta = theta;
     modes_.duals = jet_.duals().dual(0);
+    modes_.speed = jet_.theta(1).norm();
     modes_.log_unit = jet_.duals().log_unit();
     const Index count = theta.size();
     Eigen::MatrixXd derivative(count, count);

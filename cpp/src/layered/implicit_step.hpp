@@ -2,6 +2,7 @@
 /// there, in steps like one over its curvature, while all that still moves does so along the slowest.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "base/interrupt.hpp"
@@ -27,8 +28,8 @@ class ImplicitStep {
     /// throws Abandoned if `interrupt` wants it.
     bool is_stiff(double length, Interrupt& interrupt);
     /// After that: true if all velocities are rounding, but for what is too small to be seen and falls, and nothing
-    /// grows out of it.
-    bool stands();
+    /// grows out of it; or if all that decays is as good as over, and the rest is rounding. As is_stiff().
+    bool stands(Interrupt& interrupt);
     /// A step of this length in which nothing moves.
     void stand(Jet& jet, double length) const;
     /// Tries a step from there. On success the jet holds its series. `is_exact`: Newton's method goes on as long as it
@@ -40,12 +41,15 @@ class ImplicitStep {
     double next_length() const noexcept { return next_length_; }
     /// Squared orders of the series that would have cost what the last call did.
     double work() const noexcept { return work_; }
+    /// It could not be much longer, as rounding would move θ by more than the tolerance.
+    bool is_limited_by_rounding() const noexcept { return 2.0 * length_ >= longest_by_rounding(); }
     /// Reports that the step was taken.
     void taken();
     /// The activity has changed.
     void forget() {
         has_modes_ = false;
         missed_before_ = {};
+        come_at_ = std::numeric_limits<double>::infinity();
     }
 
   private:
@@ -57,6 +61,7 @@ class ImplicitStep {
         int blocks = 0;
         Vector theta;
         Matrix duals;
+        double speed = 0.0;  // |θ'|
         double log_unit = 0.0;
     };
 
@@ -78,6 +83,7 @@ class ImplicitStep {
     Vector moved_by_rounding() const;
     double smooth_error() const;
     bool is_near(const Vector& velocity) const;
+    bool has_come(const Vector& velocity, const Vector& rounding) const;
     Vector without_what_falls() const;
     Vector rounding_of_velocity() const;
     double layer() const;
@@ -119,6 +125,7 @@ class ImplicitStep {
     Jet::Missed missed_;               // by this step
     Jet::Missed missed_before_;        // and by the last one that was taken
     double log_unit_before_ = 0.0;
+    double come_at_ = std::numeric_limits<double>::infinity();  // |θ'| at the last look, if that was near its end
 };
 
 }  // namespace reluflow::layered

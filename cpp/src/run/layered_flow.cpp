@@ -126,6 +126,7 @@ bool LayeredFlow::go_on() {
         pace_.leave();
         implicit_pace_.leave();
         implicit_.forget();
+        crawl_ = {};
     }
     if (status_ == Status::running) keep_state();
     if (pending_ == Status::running) pending_ = status_after(event_count());
@@ -227,6 +228,7 @@ void LayeredFlow::commit(double u) {
     const bool is_idle = !moves && !before.is_before(state_.clock);
     idle_ = is_idle ? idle_ + (quiet && u > 0.0 ? 1 : kIdleEvents) : 0;
     if (pending_ == Status::running && (has_settled() || stands(is_idle && quiet))) pending_ = Status::stationary;
+    if (pending_ == Status::running && quiet) watch_rounding(u, longest);
     if (!is_late_ && !is_implicit_) span_ *= std::isfinite(longest) ? longest : std::max(u, 1.0);
     refine(quiet);
     if (!state_.theta.allFinite()) finish(Status::non_finite, "a parameter is no longer finite " + at_log_time());

@@ -176,6 +176,10 @@ class LayeredFlow final : public Run {
     double slowest_decay() const;
     bool decays_still();
     bool stands(bool is_idle);
+    void watch_rounding(double u, double longest);
+    bool is_lost_by_rounding(double length);
+    bool is_over() const;
+    bool are_below(const Matrix& values, const Matrix& bounds) const;
     void finish_undecided(const std::string& what);
     std::string name_contacts() const;
     double log_loss_of(const Vector& theta);
@@ -244,6 +248,14 @@ class LayeredFlow final : public Run {
         Index saved = 0;
     };
     std::optional<Begin> begin_;
+    /// What rounding does to steps since the last event, in looks at some of them at a time.
+    struct Crawl {
+        int steps = 0;  ///< since the last look
+        int limited = 0;
+        int looks = 0;
+        double first = 0.0;  ///< mean log of the velocity over its terms, in the first half of the looks
+        double second = 0.0;
+    } crawl_;
     int idle_ = 0;
     int standing_ = 0;      // idle steps without an event since
     Vector standing_from_;  // the state was here

@@ -29,7 +29,8 @@ bool LayeredFlow::go_implicit(double& u) {
     if (implicit_.velocity() * plain > LatePace::kStiffLength * state_.theta.norm()) return leave_implicit();
     try {
         const bool is_stiff = implicit_.is_stiff(plain, interrupt_);
-        if (implicit_.stands()) return stand(u);  // rounding may keep explicit steps shorter than any direction does
+        // Rounding may keep explicit steps shorter than any direction does.
+        if (implicit_.stands(interrupt_)) return stand(u);
         if (!is_stiff) {
             implicit_pace_.put_off();
             return leave_implicit();
