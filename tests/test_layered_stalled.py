@@ -89,3 +89,39 @@ def test_a_small_start_that_takes_long_to_grow_does_not_stall(scale: float, seed
     sol = rf.integrate((data, labels), net, until=until, loss="logistic", on_branch="active")
     assert sol.status == "reached_log_time", sol.message
     assert np.abs(sol.final.theta).max() > 1.0
+
+
+# Three samples at one place, which hold each other, and one at right angles, whose margin of 36 weighs e^-36 of them.
+TURN = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
+HELD = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) @ TURN.T
+HELD_LABELS = np.array([1.0, 1.0, -1.0, 1.0])
+
+
+def one_unit() -> rf.DeepNetwork:
+    return rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], np.r_[TURN @ [0.8, 6.0], np.hypot(6.0, 0.8)], dim=2)
+
+
+@pytest.mark.parametrize("log_time", [46.0, 200.0])
+def test_a_sample_that_still_moves_a_unit_unseen_is_no_rest(log_time: float) -> None:
+    """The others move all weights of the unit, too, and cancel: it was given its first margin at all times."""
+    until = rf.Stop(log_time=log_time, steps=3000)
+    sol = rf.integrate((HELD, HELD_LABELS), one_unit(), until=until, loss="logistic")
+    assert sol.status == "stalled"
+    assert "sample 3 still moves weights" in sol.message
+
+
+def test_a_sample_that_moves_nothing_in_the_time_that_is_left_does_not_stall() -> None:
+    sol = rf.integrate((HELD, HELD_LABELS), one_unit(), until=rf.Stop(log_time=12.0, steps=3000), loss="logistic")
+    assert sol.status == "reached_log_time", sol.message
+    two = rf.Network([one_unit().theta[:2]], [one_unit().theta[2]])
+    own = rf.integrate(rf.Dataset(HELD, HELD_LABELS), two, until=rf.Stop(log_time=12.0))
+    np.testing.assert_allclose(sol.final.theta, weights(own), rtol=0.0, atol=1e-8)
+
+
+def test_a_sample_that_others_hold_rests_whatever_it_weighs() -> None:
+    """f = c x on x > 0: samples at 1 of both labels hold c near log 55, and with it the one at 12, of weight e^-48."""
+    net = rf.DeepNetwork([rf.Dense(1), rf.Dense(1)], [1.0, 1.0], dim=1)
+    data = (np.array([[1.0], [1.0], [12.0]]), np.array([1.0, -1.0, 1.0]), np.array([55.0, 1.0, 1.0]))
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e3, steps=3000), loss="logistic")
+    assert sol.status == "reached_log_time", sol.message
+    assert np.ravel(sol.final([[1.0]]))[0] == pytest.approx(np.log(55.0), rel=1e-9)

@@ -178,6 +178,8 @@ class LayeredFlow final : public Run {
     bool stands(bool is_idle);
     void watch_rounding(double u, double longest);
     bool is_lost_by_rounding(double length);
+    Index moves_unseen();
+    bool finish_unseen();
     bool is_over() const;
     bool are_below(const Matrix& values, const Matrix& bounds) const;
     void finish_undecided(const std::string& what);

@@ -60,6 +60,7 @@ bool LayeredFlow::go_implicit(double& u) {
 // At rest the time of the stop is one step away; without one, or with decay, the run is over. Events would be those of
 // rounding.
 bool LayeredFlow::stand(double& u) {
+    if (finish_unseen()) return false;
     const double left = state_.clock.amount_to(time_stop(), jet_.duals().log_unit());
     if (!std::isfinite(left) || jet_.duals().decays()) {
         rest();

@@ -98,7 +98,7 @@ bool LayeredFlow::is_at_rest(double u) {
     const bool is_unmoved = moved_within(u) < kAtRest && !decays_still();
     unmoved_ = is_unmoved ? unmoved_ + 1 : 0;
     resting_ = is_unmoved && !is_on_its_way(u) ? resting_ + 1 : 0;
-    if (resting_ >= kRestingSteps && !has_far_to_go()) return true;
+    if (resting_ >= kRestingSteps && !has_far_to_go()) return !finish_unseen();
     if (unmoved_ > kMostUnmoved)
         finish(Status::stalled, "the loss stalls " + at_log_time() +
                                     " while weights far below the others still move, over times that no steps come to");
