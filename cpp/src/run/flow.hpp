@@ -124,7 +124,8 @@ class Flow final : public Run {
     double hidden_outputs() const;
     Vector rounding_of_pulls() const;
     std::vector<char> hides_decay() const;
-    Index moves_by_decay(const std::vector<char>& hidden) const;
+    Index moves_by_decay(const std::vector<char>& chosen) const;
+    bool is_moved_by_decay() const;
     bool begins_beside_rest() const;
     bool rest_or_stall(double rate);
     void rest();

@@ -15,6 +15,8 @@ namespace {
 constexpr double kKnownPart = 1e-5;
 /// By so much, relative to itself, a neuron may move unseen in the time that is left.
 constexpr double kHiddenMove = 1e-6;
+/// A neuron of a smaller part of |θ|² is one that the decay takes to zero, and whose motion is followed to a time.
+constexpr double kLeastShare = 1e-6;
 
 }  // namespace
 
@@ -64,14 +66,15 @@ std::vector<char> Flow::hides_decay() const {
     return hidden;
 }
 
-/// A neuron that the decay would move in the time that is left though no pull shows it; -1 if there is none. Samples at
-/// rest answer to any motion but at right angles to the gradients of their margins.
-Index Flow::moves_by_decay(const std::vector<char>& hidden) const {
+/// The one of some neurons that the decay moves farthest in the time that is left, though it may be by less than any
+/// pull shows; -1 if it moves none. Samples at rest answer to any motion but at right angles to the gradients of their
+/// margins.
+Index Flow::moves_by_decay(const std::vector<char>& chosen) const {
     const Parameters& neurons = state_.parameters;
     const Index stride = neurons.rank() + 1;
     Vector pull = Vector::Zero(neurons.neurons() * stride);
     for (Index j = 0; j < neurons.neurons(); ++j) {
-        if (hidden[static_cast<std::size_t>(j)] == 0) continue;
+        if (chosen[static_cast<std::size_t>(j)] == 0) continue;
         if (neurons.is_lifted(j) || (neurons.a[j] == 0.0 && neurons.w.col(j).isZero(0.0))) return j;
         pull.segment(j * stride, neurons.rank()) = neurons.w.col(j);
         pull[j * stride + neurons.rank()] = neurons.a[j];
@@ -84,13 +87,27 @@ Index Flow::moves_by_decay(const std::vector<char>& hidden) const {
     Index most = -1;
     double moved = kHiddenMove / std::min(left, 1.0);
     for (Index j = 0; j < neurons.neurons(); ++j) {
-        if (hidden[static_cast<std::size_t>(j)] == 0) continue;
+        if (chosen[static_cast<std::size_t>(j)] == 0) continue;
         const double part = pull.segment(j * stride, stride).norm() / std::hypot(neurons.w.col(j).norm(), neurons.a[j]);
         if (part <= moved) continue;
         moved = part;
         most = j;
     }
     return most;
+}
+
+/// Whether the decay moves a neuron that holds a part of the network and is known beside the decay. The rate of a pair
+/// that keeps a w and lets a² - w² decay is (a² - w²)/2 of that of the decay: rounding of the errors, long before the
+/// pair has come to its end.
+bool Flow::is_moved_by_decay() const {
+    const Vector rounding = rounding_of_pulls();
+    const double known = kKnownPart * stepper_->waveform().decay_rate();
+    const double least = 0.5 * std::log(kLeastShare * stepper_->square());
+    std::vector<char> chosen(static_cast<std::size_t>(rounding.size()));
+    for (Index j = 0; j < rounding.size(); ++j)
+        chosen[static_cast<std::size_t>(j)] =
+            rounding[j] > 0.0 && rounding[j] <= known && state_.parameters.log_size(static_cast<int>(j)) > least;
+    return moves_by_decay(chosen) >= 0;
 }
 
 }  // namespace reluflow

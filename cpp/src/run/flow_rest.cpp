@@ -27,7 +27,7 @@ constexpr double kRateNoise = 1e-12;
 /// The same for a loss of errors: a few roundings of the targets.
 constexpr double kErrorNoise = 1e-15;
 /// Truncation moves neurons at rates of up to this many tolerances per time constant of weight decay.
-constexpr double kRattle = 10.0;
+constexpr double kRattle = 20.0;
 /// Rates that stay so small for this many time constants of weight decay are noise.
 constexpr double kRattleTime = 20.0;
 /// Steps after which a state that stays where it is rests, where its rate is below the bound of noise and where it is
@@ -107,6 +107,7 @@ bool Flow::watch_trend() {
     }
     const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
     if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
+    if (waveform.decays() && is_moved_by_decay()) return true;  // by less than the rate tells
     const double rate = stepper_->relative_rate();
     if (!is_noise && rate > rate_noise().rounding && moves_unseen(rate) >= 0) return true;  // it will be seen
     if (is_noise && stepper_->waveform().is_linear()) {

@@ -44,6 +44,9 @@ constexpr double kCrawlPart = 0.01;
 constexpr double kStandsStill = 0.1;
 /// A rate that was known to rounding within this part of the whole duration was no noise, and is none now.
 constexpr double kCleanPart = 0.1;
+/// Noise goes up and down with the lengths of steps, so that its mean over the last hundred steps says how large it is:
+/// one long step in a hundred left a rate six times as large as the others, and kept a run from its end.
+constexpr double kMeanPart = 0.01;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 /// A rate that starts below the bound of noise is noise if it stays within this factor for so many steps and goes up in
@@ -199,7 +202,8 @@ bool RestTrend::has_become_noise() const noexcept {
 }
 
 bool RestTrend::is_noise(double rate, double bound, double span) {
-    if (rate > bound)
+    mean_ = mean_ > bound ? rate : mean_ + kMeanPart * (rate - mean_);
+    if (mean_ > bound)
         quiet_since_ = -1.0;
     else if (quiet_since_ < 0.0)
         quiet_since_ = elapsed_;

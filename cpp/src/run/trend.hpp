@@ -89,8 +89,8 @@ class RestTrend {
     /// some times its `age`, the rescaled time of the flow before, or for many steps. A loss that stalls has such rates
     /// late, too, and a part of its network grows for ever; a network that is not said to be old may be.
     RestVerdict judge(double rate, double distance, const RateNoise& bounds, double age, double left);
-    /// True when the rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise. Asked
-    /// after each step, with the same bound.
+    /// True when the mean rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise.
+    /// Asked after each step, with the same bound.
     bool is_noise(double rate, double bound, double span);
     /// The whole duration in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
@@ -123,6 +123,7 @@ class RestTrend {
     int crawl_steps_ = 0;        // and the number of rates since then
     double candidate_ = 0.0;     // the rate at which rest was supposed; 0 if it is not
     double quiet_since_ = -1.0;  // the time from which the rate has stayed below the bound of noise; -1 if it has not
+    double mean_ = std::numeric_limits<double>::infinity();  // of the last rates
     double waited_ = 0.0;
     double wait_ = 0.0;
     double remaining_ = std::numeric_limits<double>::infinity();
