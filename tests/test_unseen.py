@@ -100,7 +100,9 @@ def parity(width: int, scale: float) -> tuple[rf.Dataset, rf.Network]:
     return rf.Dataset(X, X.prod(axis=1)), rf.Network.init(width, 3, scale=scale, seed=2)
 
 
-@pytest.mark.parametrize(("scale", "loss"), [(1e-7, "logistic"), (1e-8, "logistic"), (1e-9, "exponential")])
+@pytest.mark.parametrize(
+    ("scale", "loss"), [(1e-7, "logistic"), (1e-8, "logistic"), (1e-9, "exponential"), (1e-8, "squared")]
+)
 def test_outputs_below_the_digits_of_weights_still_move_neurons(scale: float, loss: rf.LossName) -> None:
     """Within t of some |θ|⁻² they fall to zero; the start was given as the state of every later time."""
     data, net = parity(20, scale)

@@ -122,6 +122,7 @@ class Flow final : public Run {
     Index moves_unseen(double rate);
     bool is_held_by_rounding();
     double hidden_outputs() const;
+    double output_of(Index sample) const;
     Vector rounding_of_pulls() const;
     std::vector<char> hides_decay() const;
     Index moves_by_decay(const std::vector<char>& chosen) const;

@@ -107,15 +107,33 @@ Index Flow::moves_unseen(double rate) {
 /// their terms are zero.
 double Flow::hidden_outputs() const {
     const Waveform& waveform = stepper_->waveform();
-    if (waveform.is_linear() || !plan_.objective.resting.is_empty()) return 0.0;
-    const Vector& q = stepper_->expansion().margins();
+    if (!plan_.objective.resting.is_empty()) return 0.0;
     double most = 0.0;
-    for (Index i = 0; i < data_.n(); ++i)
-        if (waveform.is_live(i)) most = std::max(most, std::abs(q[i]));
-    if (most > kSmallOutput || most <= kSmallOutputPart * stepper_->square() * waveform.largest_norm()) return 0.0;
+    for (Index i = 0; i < data_.n(); ++i) {
+        const double target = waveform.is_linear() ? std::abs(data_.targets()[i]) : 1.0;
+        if (!waveform.is_live(i) || target == 0.0) continue;  // an output that is all of its error is seen
+        const double output = std::abs(output_of(i));
+        if (output > kSmallOutput * target) return 0.0;
+        most = std::max(most, output);
+    }
+    if (most <= kSmallOutputPart * stepper_->square() * waveform.largest_norm()) return 0.0;
     const double log_left = time_stop().log_t() + waveform.log_mass() + log_factor_;
     const double missed = std::max(kMissedPart * plan_.settings.rtol, kLeastMissed);
     return std::log(most * waveform.largest_norm()) + log_left > std::log(missed) ? most : 0.0;
+}
+
+/// Of errors an output below the rounding of its target is found anew.
+double Flow::output_of(Index sample) const {
+    if (!stepper_->waveform().is_linear()) return stepper_->expansion().margins()[sample];
+    const Parameters& neurons = state_.parameters;
+    const auto x = data_.X().row(sample).transpose();
+    double output = 0.0;
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        const int side = state_.mode.side(j, data_.boundary_of(sample)) * data_.orientation(sample);
+        if (side == 0 || neurons.is_lifted(j)) continue;
+        output += (side > 0 ? 1.0 : neurons.leak()) * neurons.a[j] * neurons.w.col(j).dot(x);
+    }
+    return output;
 }
 
 /// Takes its part in the span of the gradients of these margins from a pull.
