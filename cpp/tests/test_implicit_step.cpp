@@ -119,7 +119,7 @@ void what_grows_bounds_the_step() {
     CHECK(step.start(p.theta, p.activity));
     step.expand(jet, 1e6, false, never);
     CHECK(step.length() < 10.0);
-    CHECK(!step.stands());
+    CHECK(!step.stands(never));
 }
 
 }  // namespace
