@@ -172,7 +172,7 @@ def inspect(path: o.SavedRun, *, events: o.Events = 0, out: o.Redraw = None) -> 
 
     **Example**
 
-    `reluflow inspect out/digits/run.npz --events 10`
+    `reluflow inspect out/digits --events 10`
     """
     return _inspect.inspect(path, n_events=events, out=out, console=_console())
 
@@ -193,7 +193,7 @@ def prove(
 
     **Example**
 
-    `reluflow prove out/digits/run.npz --until 0.001 --out out/digits/certificate.json`
+    `reluflow prove out/digits --until 0.001 --out out/digits/certificate.json`
     """
     return _prove.execute(path, until=until, digits=digits, out=out, quiet=quiet, console=_console())
 

@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# What holds the run itself among the files of `reluflow run`.
+RUN = "run.npz"
+
+
+def saved_run(path: Path) -> Path:
+    """Return the file of a saved run, given that file or the folder of `reluflow run`.
+
+    Raises
+    ------
+    ValueError
+        No such file, or a folder without one.
+    """
+    found = path / RUN if path.is_dir() else path
+    if not found.is_file():
+        expected = f"be a file written by reluflow run or Solution.save, or a folder with {RUN}"
+        raise invalid("RUN", expected, repr(str(path)))
+    return found
+
+
 def folder(path: Path) -> Path:
     """Make a folder, or refuse a path where none can be.
 

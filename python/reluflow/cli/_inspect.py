@@ -43,8 +43,7 @@ def inspect(path: Path, *, n_events: int, out: Path | None, console: Console) ->
     ValueError
         No such file, or not a saved run.
     """
-    if not path.is_file():
-        raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
+    path = _files.saved_run(path)
     solution = load(path)
     if isinstance(solution, MultiClassSolution):
         raise invalid("RUN", "hold one run", f"a solution of {solution.K} classes in {str(path)!r}")

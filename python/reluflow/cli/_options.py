@@ -90,7 +90,7 @@ SweepStore = Annotated[Path, _option("Output", "Folder in which the results are 
 SweepTable = Annotated[Path | None, _option("Output", "Write all results to this .csv or .nc file too.")]
 SweepAgain = Annotated[bool, _option("Output", "Run also the points whose results are there.", "--again")]
 
-SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run.npz of `reluflow run`, or of Solution.save.")]
+SavedRun = Annotated[Path, typer.Argument(metavar="RUN", help="A folder or run.npz of `reluflow run`, or a file.")]
 Events = Annotated[int, typer.Option(min=0, help="Show the first so many events.")]
 Redraw = Annotated[Path | None, typer.Option("--out", help="Draw the figures into this folder.")]
 ProveUntil = Annotated[float | None, typer.Option("--until", help="Prove to this time, by default to the end.")]

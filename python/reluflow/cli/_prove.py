@@ -25,8 +25,7 @@ def execute(path: Path, *, until: float | None, digits: str, out: Path | None, q
     ValueError
         No such file, not a saved run of two classes, a time outside of it, or a certificate that cannot be written.
     """
-    if not path.is_file():
-        raise invalid("RUN", "be a file written by reluflow run or Solution.save", repr(str(path)))
+    path = _files.saved_run(path)
     if out is not None:
         _files.check_file(out)  # before the proof, which may take long
     number = int(digits) if digits.isdecimal() else digits

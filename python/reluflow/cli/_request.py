@@ -12,9 +12,9 @@ from ..datasets import Dataset
 from ..flow import Solution, Stop, load
 from ..networks import Network
 from . import _data
+from ._files import RUN
 
 CHECKPOINT = "checkpoint.npz"
-RUN = "run.npz"
 # A run that ended in one of these ways has more to go.
 UNFINISHED = ("running", "interrupted", "reached_seconds")
 _SETTINGS = ("loss", "reduction", "weight_decay", "rtol", "atol", "on_branch", "max_events")

@@ -16,8 +16,9 @@ from ..flow._integrate import integrate_watched
 from ..flow._join import joined
 from ..flow._one import Watching
 from . import _files, _pictures
+from ._files import RUN
 from ._progress import ProgressLine
-from ._request import CHECKPOINT, RUN, RunRequest, left_of
+from ._request import CHECKPOINT, RunRequest, left_of
 from ._signals import Signals
 from ._table import result_table
 
@@ -113,6 +114,8 @@ def _beside_descent(
     except KeyboardInterrupt:
         return found
     except ValueError:  # a run without a finite time has nothing to compare with
+        return found
+    if not (table["error"] <= 1.0).any():  # to so late a time all steps that can be afforded diverge
         return found
     return analysis.summarise(solution, table)
 

@@ -165,10 +165,10 @@ def _write(solution: Run, options: dict[str, Any]) -> list[str]:
         "stats": solution.stats,
     }
     with _files.together(options["out"]) as place:
-        solution.save(place / "run.npz")
+        solution.save(place / _files.RUN)
         solution.events.to_csv(place / "events.csv")
         _files.write_json(place / "summary.json", record)
-    return ["summary.json", "events.csv", "run.npz"]
+    return ["summary.json", "events.csv", _files.RUN]
 
 
 def _figures(solution: Run, out: Path, signals: Signals) -> list[str]:
