@@ -131,3 +131,16 @@ def test_a_neuron_crosses_where_weights_at_rest_jump() -> None:
     early = limit_of(data, sol.at(log_t=8.0), "exponential")
     assert abs(early.network(data.X) - sol.limit.network(data.X)).max() > 0.3
     assert not early.certified
+
+
+@pytest.mark.parametrize(("seed", "turn"), [(0, 0.0), (4, 0.0), (7, 1.1)])
+def test_a_pair_of_both_labels_holds_neurons_beside_it_though_others_that_vanish_see_it(seed: int, turn: float) -> None:
+    """Its value is zero in the limit, so that the largest margin is that of sample 2 across the pair: |x ⨯ x₂| / 2|x|.
+
+    Neurons with a < 0 stay active on the pair and vanish; they were taken to tell its multipliers.
+    """
+    cos, sin = np.cos(turn), np.sin(turn)
+    data = rf.Dataset(np.array([[1.0, 0.3], [1.0, 0.3], [-0.2, 2.0]]) @ [[cos, sin], [-sin, cos]], [1, -1, 1])
+    sol = rf.integrate(data, rf.Network.init(6, 2, scale=0.3, seed=seed), until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.network(data.X) == pytest.approx([0.0, 0.0, 2.06 / (2 * np.hypot(1.0, 0.3))], abs=1e-9)

@@ -54,7 +54,7 @@ def beside_boundaries(state: State, core: Core, lam: FloatArray, live: IntArray)
         reach = groups.boundaries.reach[samples]
         pull = core.duals[samples] * reach
         answers = core.rests[samples].all() and abs(pull.sum()) <= _CANCELS * np.abs(pull).sum()
-        if not answers or groups.slope[:, samples].any() or np.ptp(np.sign(reach)) > 0:
+        if not answers or groups.slope[np.ix_(live, samples)].any() or np.ptp(np.sign(reach)) > 0:
             continue
         needs = np.array([_need(state, int(c), k, lam) for c in live if k in groups.held_boundaries(int(c))])
         most = needs[np.argmax(np.abs(needs))]
