@@ -49,8 +49,8 @@ class Grid:
                 yield place, first, min(first + length, last)
 
 
-def grid_of(grid: object, known: tuple[str, ...]) -> Grid:
-    """Check a grid.
+def grid_of(grid: object, known: tuple[str, ...], others: str = "") -> Grid:
+    """Check a grid of `known` parameters; `others` says which ones may be known besides.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def grid_of(grid: object, known: tuple[str, ...]) -> Grid:
         raise invalid("grid", "name at least one parameter", "none")
     for name in grid:
         if name not in known:
-            raise invalid("grid", "name parameters among " + ", ".join(known), repr(name))
+            raise invalid("grid", "name parameters among " + ", ".join(known) + others, repr(name))
         if name in RESERVED:
             raise invalid("grid", "name parameters otherwise than " + ", ".join(RESERVED), repr(name))
     return Grid({name: _axis(name, values) for name, values in grid.items()})

@@ -247,7 +247,8 @@ def _plan(data: Any, grid: object, measure: object, network: Net | None, fixed: 
         found = f"a value of type {type(network).__name__}"
         raise invalid("network", "be a function that makes a Network or a DeepNetwork", found)
     start = START if network is None else tuple(name for name in named_by(network) if name != DATA)
-    points = grid_of(grid, tuple(dict.fromkeys((*start, *FLOW, *parameters_of(data)))))
+    others = " and what the function given as network names" if callable(network) else ""
+    points = grid_of(grid, tuple(dict.fromkeys((*start, *FLOW, *parameters_of(data)))), others)
     losses = points.axes.get("loss", [fixed["loss"]])
     data = dataset_of(data, losses=losses)
     fixed = fixed if network is None else _without_defaults(fixed, network)
