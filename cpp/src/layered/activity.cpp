@@ -347,31 +347,24 @@ void Activity::read(const std::vector<Matrix>& z, const Vector& theta) {
 }
 
 void pre_activations(const Graph& graph, const Matrix& X, const Vector& theta, std::vector<Matrix>& z) {
-    z.assign(graph.count(), Matrix());
-    std::vector<Matrix> h(graph.count());
-    std::vector<std::pair<Index, double>> entries;
-    z[0] = h[0] = X;
+    // Column by column: the sums of all samples advance together, each in the order of its inputs.
+    std::vector<Eigen::MatrixXd> pre(graph.count()), post(graph.count());
+    pre[0] = post[0] = X;
     for (int v = 1; v < graph.count(); ++v) {
         const Node& node = graph.node(v);
-        z[v].setZero(X.rows(), node.size);
+        pre[v].setZero(X.rows(), node.size);
         for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
-            if (node.bias[u] >= 0) z[v].col(u).array() += theta[node.bias[u]];
+            if (node.bias[u] >= 0) pre[v].col(u).array() += theta[node.bias[u]];
         for (const int e : node.incoming) {
             const Edge& edge = graph.edges()[e];
-            const Matrix& t = edge.tap == Tap::preactivation ? z[edge.source] : h[edge.source];
-            for (Index r = 0; r < edge.rows; ++r) {
-                entries.clear();
+            const Eigen::MatrixXd& t = edge.tap == Tap::preactivation ? pre[edge.source] : post[edge.source];
+            for (Index r = 0; r < edge.rows; ++r)
                 for (Index c = 0; c < edge.cols; ++c)
-                    if (edge.connects(r, c)) entries.emplace_back(c, edge.entry(r, c, theta));
-                for (Index i = 0; i < X.rows(); ++i) {  // row by row, as the memory lies
-                    double sum = z[v](i, r);
-                    for (const auto& [c, entry] : entries) sum += entry * t(i, c);
-                    z[v](i, r) = sum;
-                }
-            }
+                    if (edge.connects(r, c)) pre[v].col(r) += edge.entry(r, c, theta) * t.col(c);
         }
-        h[v] = node.linear ? z[v] : z[v].cwiseMax(node.leak * z[v]);
+        post[v] = node.linear ? pre[v] : pre[v].cwiseMax(node.leak * pre[v]);
     }
+    z.assign(pre.begin(), pre.end());
 }
 
 void sizes_of_terms(const Graph& graph, const Vector& theta, const std::vector<Matrix>& z, std::vector<Matrix>& sizes) {
