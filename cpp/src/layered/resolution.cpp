@@ -37,7 +37,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     contacts_ = std::move(contacts);
     theta_ = &theta;
     before_ = &before;
-    here_ = nullptr;
+    here_ = here != nullptr && here->is_at(theta) ? here : nullptr;
     z_.clear();
     span_ = span;
     is_start_ = is_start;
@@ -51,7 +51,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         drop_followers(before);
         add_forced(before);
         add_spanned_by_contacts(before);
-        add_dependent(before, here);
+        add_dependent(before);
         add_sums_of_zeros(before);
     }
     options_.clear();
@@ -68,7 +68,6 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
 Outcome Resolution::resolve(Jet& jet, const Vector& theta, const Activity& before, std::vector<Contact> contacts,
                             double span, const Jet* here) {
     begin(theta, before, std::move(contacts), span, false, here);
-    here_ = here;
     return decide(jet);
 }
 
@@ -126,8 +125,7 @@ void Resolution::hand_over(const Option& option, Activity& to, Activity& copy) {
 
 // Where nothing slides, order 0 differs from what is known of it only on the samples where anything has changed.
 void Resolution::start(Jet& jet) {
-    const bool is_known = here_ != nullptr && here_->is_at(*theta_) && trial_.sliding().empty();
-    if (is_known)
+    if (here_ != nullptr && trial_.sliding().empty())
         jet.start_from(*here_, trial_, span_, trial_.changed());
     else
         jet.start(*theta_, trial_, span_);

@@ -87,14 +87,14 @@ class Resolution {
     bool has_come_back(const Place& p) const;
     /// True if a pre-activation has not moved since an event of the same instant: it is below this part of its terms.
     static constexpr double kSameInstant = 1e-13;
-    double z_of(const Place& p);
-    bool is_still_zero(const Place& p, const std::vector<Matrix>& z) const;
+    double z_of(const Place& p) const;
+    bool is_still_zero(const Place& p) const;
     /// Of the velocity, times how far it moves a place: what moves less rests.
     static constexpr double kNoRate = 1e-13;
     /// What must be zero by the relations of what slides is so up to this part of its terms.
     static constexpr double kForcedZero = 1e-8;
     static bool rests(Jet& jet, const Place& p);
-    void add_dependent(const Activity& before, const Jet* here);
+    void add_dependent(const Activity& before);
     bool any_depends(const Activity& before, const LocalModel& model) const;
     void add_spanning(const LocalModel& model, std::vector<Place>& leaving) const;
     void add_sums_of_zeros(const Activity& before);
@@ -183,11 +183,11 @@ class Resolution {
     const Matrix* X_;
     const Activity* before_ = nullptr;
     const Vector* theta_ = nullptr;
-    const Jet* here_ = nullptr;
+    const Jet* here_ = nullptr;  // with order 0 at theta_, or null
     const UnitSizes* sizes_ = nullptr;
     std::optional<SideFilter> filter_;  // of what is tried, and the places of its model
     std::vector<Place> filtered_;
-    std::vector<Matrix> z_;  // at theta_, made when it is needed
+    mutable std::vector<Matrix> z_;  // at theta_, made when it is needed and nothing is here_
     TermSizes terms_;
     Interrupt* interrupt_ = nullptr;
     double span_ = 1.0;

@@ -80,9 +80,8 @@ double Resolution::hidden_by_rounding(const Jet& jet, const Boundary& boundary) 
     for (Index g = 0; g < decay.size(); ++g)
         if ((*theta_)[g] != 0.0) pace = std::max(pace, std::abs(decay[g] / (*theta_)[g]));
     pace *= graph_->count();  // of a product of parameters, with at most one of each layer
-    if (z_.empty()) pre_activations(*graph_, *X_, *theta_, z_);  // the series begin with zeros
-    const double left = has_terms ? std::abs(z_[p.node](p.sample, p.unit)) + kZRounding * jet.terms(p, 0)
-                                  : std::abs(jet.boundary_coefficient(boundary, 0));
+    const double left =
+        has_terms ? std::abs(z_of(p)) + kZRounding * jet.terms(p, 0) : std::abs(jet.boundary_coefficient(boundary, 0));
     return terms + left * (leading_order() == 1 ? pace : 0.5 * pace * pace);
 }
 

@@ -30,13 +30,11 @@ void Resolution::drop_followers(const Activity& before) {
 // stays there with a multiplier of zero: it becomes a contact that slides.
 bool Resolution::add_resting(Jet& jet) {
     const std::size_t known = contacts_.size();
-    std::vector<Matrix> z;
     for (const Zero& zero : before_->zeros()) {
         const Place& p = zero.place;
         if (is_start_ || !has_just_left(p) || trial_.mode(p) != Mode::moving || !rests(jet, p)) continue;
-        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
         const auto has_it = [&](const Contact& contact) { return contact.boundary.place_of(p) >= 0; };
-        if (!is_still_zero(p, z) || std::ranges::any_of(contacts_, has_it)) continue;
+        if (!is_still_zero(p) || std::ranges::any_of(contacts_, has_it)) continue;
         Contact contact;
         contact.boundary = trial_.whole_boundary_of(p);
         const int turn = contact.boundary.is_shared() ? trial_.input_sign(p, trial_.boundary_of(p).inputs.front()) : 1;
@@ -63,14 +61,15 @@ bool Resolution::has_just_left(const Place& p) const {
     return before_->mode(p) == Mode::moving && std::ranges::any_of(before_->zeros(), is_it);
 }
 
-double Resolution::z_of(const Place& p) {
+// At θ, before an event has made zeros of what meets there.
+double Resolution::z_of(const Place& p) const {
     if (here_ != nullptr) return here_->z(p.node).at(0, p.sample, p.unit);
     if (z_.empty()) pre_activations(*graph_, *X_, *theta_, z_);
     return z_[p.node](p.sample, p.unit);
 }
 
-bool Resolution::is_still_zero(const Place& p, const std::vector<Matrix>& z) const {
-    return std::abs(z[p.node](p.sample, p.unit)) <= kSameInstant * terms_.most(p.node, p.unit);
+bool Resolution::is_still_zero(const Place& p) const {
+    return std::abs(z_of(p)) <= kSameInstant * terms_.most(p.node, p.unit);
 }
 
 // Boundaries of one linear function of the sample: what is zero with the contacts and with what slides.
@@ -198,8 +197,6 @@ bool Resolution::add_released() {
     const auto kept = trial_.kept();
     const auto before = before_->kept();
     if (std::ranges::includes(kept, before)) return false;
-    std::vector<Matrix> z;
-    pre_activations(*graph_, *X_, *theta_, z);
     const std::size_t known = contacts_.size();
     std::vector<Place> met;
     for (const Contact& contact : contacts_)
@@ -209,7 +206,7 @@ bool Resolution::add_released() {
             for (Index u = 0; u < graph_->node(v).size; ++u) {
                 const Place p{v, i, u};
                 if (trial_.mode(p) != Mode::moving || before_->mode(p) != Mode::moving) continue;
-                if (std::abs(z[v](i, u)) > kForcedZero * terms_.most(v, u)) continue;
+                if (std::abs(z_of(p)) > kForcedZero * terms_.most(v, u)) continue;
                 const auto is_it = [&](const Zero& zero) { return zero.place == p; };
                 if (std::ranges::any_of(trial_.zeros(), is_it) || !reads_released(p)) continue;
                 // It has just got its side in an event of the same instant, which still holds.

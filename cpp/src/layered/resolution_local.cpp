@@ -235,13 +235,10 @@ std::vector<Place> Resolution::all_met() const {
     std::vector<Place> met;
     for (const Contact& contact : contacts_)
         met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
-    if (before_->zeros().empty()) return met;
-    std::vector<Matrix> z;  // what got its side in an event of the same instant is still zero
-    pre_activations(*graph_, *X_, *theta_, z);
-    for (const Zero& zero : before_->zeros()) {
+    for (const Zero& zero : before_->zeros()) {  // what got its side in an event of the same instant is still zero
         const Place& p = zero.place;
         if (before_->mode(p) != Mode::moving || std::ranges::find(met, p) != met.end()) continue;
-        if (is_still_zero(p, z)) met.push_back(p);
+        if (is_still_zero(p)) met.push_back(p);
     }
     return met;
 }

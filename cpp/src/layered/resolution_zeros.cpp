@@ -20,12 +20,8 @@ constexpr double kDependent = 1e-6;
 // rounding made of their times. Rows that are nearly parallel ask the same of what is not zero: such a contact comes to
 // its boundary as they become parallel, and leaves the others free.
 void Resolution::add_forced(const Activity& before) {
-    std::vector<Matrix> z;
     std::vector<Place> zero;
-    const auto is_off = [&](const Place& p) {
-        if (z.empty()) pre_activations(*graph_, *X_, *theta_, z);
-        return std::abs(z[p.node](p.sample, p.unit)) > kForcedZero * terms_.most(p.node, p.unit);
-    };
+    const auto is_off = [&](const Place& p) { return std::abs(z_of(p)) > kForcedZero * terms_.most(p.node, p.unit); };
     for (std::size_t c = 0; c < contacts_.size(); ++c) {
         const std::vector<Place> members = contacts_[c].boundary.members;
         for (const Place& member : members) {
@@ -45,12 +41,7 @@ void Resolution::add_forced(const Activity& before) {
 
 // What is next to zero and moves only with the contacts and with what slides is zero with them: to hold these leaves it
 // no direction of its own. That is so where several weights of a unit vanish together.
-void Resolution::add_dependent(const Activity& before, const Jet* here) {
-    std::vector<Matrix> z(static_cast<std::size_t>(graph_->count()));
-    if (here != nullptr && here->is_at(*theta_))
-        for (int v = 1; v < graph_->count(); ++v) z[v] = here->z(v).order(0);
-    else
-        pre_activations(*graph_, *X_, *theta_, z);
+void Resolution::add_dependent(const Activity& before) {
     std::vector<Place> met;
     for (const Contact& contact : contacts_)
         met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
@@ -59,8 +50,8 @@ void Resolution::add_dependent(const Activity& before, const Jet* here) {
         if (graph_->node(v).linear) continue;
         for (Index i = 0; i < X_->rows(); ++i)
             for (Index u = 0; u < graph_->node(v).size; ++u) {
-                if (std::abs(z[v](i, u)) > kForcedZero * terms_.most(v, u)) continue;
                 const Place p{v, i, u};
+                if (std::abs(z_of(p)) > kForcedZero * terms_.most(v, u)) continue;
                 if (before.mode(p) != Mode::moving) continue;
                 const auto is_it = [&](const Zero& zero) { return zero.place == p; };
                 if (std::ranges::find(met, p) == met.end() && std::ranges::none_of(before.zeros(), is_it))
