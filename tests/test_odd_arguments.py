@@ -62,6 +62,13 @@ FUNCTIONS = {
     "state_of": (rf.analysis.state_of, {"data": DATA, "net": NET}),
     "decision_plane": (rf.analysis.decision_plane, {"data": DATA, "net": NET, "n_grid": 3}),
     "suggest_steps": (rf.analysis.suggest_steps, {"solution": SOL}),
+    "tangent_kernel": (rf.analysis.tangent_kernel, {"source": rf.integrate(DATA, DEEP, until=0.01)}),
+    "kernel_distance": (rf.analysis.kernel_distance, {"source": rf.integrate(DATA, DEEP, until=0.01)}),
+    "pattern_distance": (rf.analysis.pattern_distance, {"source": rf.integrate(DATA, DEEP, until=0.01)}),
+    "compare_with_descent": (
+        rf.analysis.compare_with_descent,
+        {"solution": rf.integrate(DATA, DEEP, until=0.01), "steps": [0.01]},
+    ),
     "summarise": (rf.analysis.summarise, {"solution": SOL}),
     "unit_vectors": (rf.convex.unit_vectors, {"dimension": 2, "count": 4}),
     "rectified_outline": (rf.convex.rectified_outline, {"X": DATA.X}),

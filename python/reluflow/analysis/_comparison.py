@@ -9,6 +9,10 @@ import numpy as np
 
 from .._validation import integer, invalid, optional_module, positive, real_array
 from ..descent import descend
+from ..layered import DeepNetwork, DeepSolution
+from ..layered._graph import degree_of
+from ..layered._margins import margins_of
+from ..layered._xarray import log_losses
 from ..networks import Network
 from ._inputs import check_net, check_run
 from ._kernels import lengths
@@ -23,18 +27,20 @@ if TYPE_CHECKING:
 
 # Work that the smaller step may take unless steps are given: a few seconds of one core at 30 Gflop/s.
 _FLOP_BUDGET = 1.3e11
-# What one step is taken to cost at least, in flops: no run has more than a million steps.
+# What one step is taken to cost at least, in flops: no run has more than a million steps. Those of layers are made in
+# numpy, a few calls a layer.
 _FLOPS_PER_STEP = 1.3e5
+_FLOPS_PER_LAYER = 1e6
 # The larger of the two steps is this many times the smaller one.
 _STEP_RATIO = 10.0
 
 
-def suggest_steps(solution: Solution, *, budget: float = _FLOP_BUDGET) -> tuple[float, float]:
+def suggest_steps(solution: Solution | DeepSolution, *, budget: float = _FLOP_BUDGET) -> tuple[float, float]:
     """Choose two step sizes, ten times apart and powers of ten, that Euler can afford to the end of a run.
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or DeepSolution
         Its final time must be finite and above 0.
     budget : float, optional
         Floating-point operations that the smaller step may take.
@@ -52,17 +58,24 @@ def suggest_steps(solution: Solution, *, budget: float = _FLOP_BUDGET) -> tuple[
     >>> rf.analysis.suggest_steps(sol)
     (1.0, 0.1)
     """
-    check_run(solution)
-    m, n, d = solution.final.width, solution.data.n, solution.data.d
-    most = positive(budget, "budget") / (4.0 * m * n * d + _FLOPS_PER_STEP)
+    most = positive(budget, "budget") / _step_cost(solution)
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
     small = 10.0 ** np.ceil(np.log10(end) - np.log10(most))
     small = min(float(small), 10.0 ** np.floor(np.log10(end)) / _STEP_RATIO)
     return float(_STEP_RATIO * small), float(small)
 
 
+def _step_cost(solution: Solution | DeepSolution) -> float:
+    if isinstance(solution, DeepSolution):
+        nodes = solution.initial.nodes[1:]
+        entries = sum(edge.idx.size for node in nodes for edge in node.edges)
+        return 6.0 * len(solution._problem.X) * entries + len(nodes) * _FLOPS_PER_LAYER
+    check_run(solution)
+    return 4.0 * solution.final.width * solution.data.n * solution.data.d + _FLOPS_PER_STEP
+
+
 def compare_with_descent(
-    solution: Solution,
+    solution: Solution | DeepSolution,
     *,
     steps: Sequence[float] | None = None,
     max_steps: int = 10_000_000,
@@ -71,7 +84,7 @@ def compare_with_descent(
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or DeepSolution
         It covers a finite time.
     steps : sequence of float, optional
         Step sizes; without them those of `suggest_steps`. Each is shortened a little so that a whole number of
@@ -83,7 +96,8 @@ def compare_with_descent(
     -------
     pandas.DataFrame
         One row a step size: ``step``, ``n_steps``, ``seconds``, ``error`` |θ_Euler - θ_flow|/|θ_flow| (inf where
-        descent left the range of numbers), ``loss`` (summed), ``mean_loss``, ``normalised_margin``, ``status``.
+        descent left the range of numbers), ``loss`` (summed), ``mean_loss``, ``normalised_margin`` (nan for targets
+        without labels and for layers that are not homogeneous), ``status``.
 
     Raises
     ------
@@ -99,7 +113,8 @@ def compare_with_descent(
     >>> table[["n_steps", "error"]].round(4).to_dict("records")
     [{'n_steps': 200, 'error': 0.0033}, {'n_steps': 400, 'error': 0.0016}]
     """
-    check_run(solution)
+    if not isinstance(solution, DeepSolution):
+        check_run(solution)
     pandas = optional_module("pandas", "analysis")
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
     limit = integer(max_steps, "max_steps")
@@ -111,36 +126,61 @@ def compare_with_descent(
     return table
 
 
-def _run(solution: Solution, end: float, step: float, limit: int) -> tuple[Any, ...]:
+def _run(solution: Solution | DeepSolution, end: float, step: float, limit: int) -> tuple[Any, ...]:
     n_steps = int(np.ceil(end / step * (1.0 - 1e-12)))  # a step that divides the time to rounding stays as it is
     if n_steps > limit:
         return step, n_steps, *(np.nan,) * 5, "too_many_steps"
     began = perf_counter()
-    run = descend(
-        solution.data,
-        solution.initial,
-        step=end / n_steps,
-        n_steps=n_steps,
-        loss=solution.loss,
-        reduction=solution.reduction,
-        weight_decay=solution.settings.weight_decay,
-        save_every=n_steps,
-    )
+    options: dict[str, Any] = {"step": end / n_steps, "n_steps": n_steps, "save_every": n_steps}
+    options |= {"loss": solution.loss, "reduction": solution.reduction}
+    final: Network | DeepNetwork
+    if isinstance(solution, DeepSolution):
+        decay = solution.settings["weight_decay"]
+        deep = descend(solution.data, solution.initial, weight_decay=decay, **options)
+        final, status = deep.final, deep.status
+    else:
+        decay = solution.settings.weight_decay
+        run = descend(solution.data, solution.initial, weight_decay=decay, **options)
+        final, status = run.final, run.status
     seconds = perf_counter() - began
     # Descent that leaves the range of numbers hands back its last finite state.
-    error = np.inf if run.status == "non_finite" else relative_error(run.final, solution.final)
-    loss, margin = np.inf, np.nan
+    error = np.inf if status == "non_finite" else relative_error(final, solution.final)
+    loss = mean = np.inf
+    margin = np.nan
     if np.isfinite(error):
-        last = state_of(solution.data, run.final, loss=solution.loss)
-        with np.errstate(over="ignore"):  # a finite state can have a loss beyond the range of doubles
-            loss = float(np.exp(last.log_loss_sum[0]))
+        loss, mean, margin = _measured(solution, final)
+    return end / n_steps, n_steps, seconds, error, loss, mean, margin, status
+
+
+def _measured(solution: Solution | DeepSolution, net: Any) -> tuple[float, float, float]:
+    """Return the summed loss, the mean loss and the normalised margin of a network on the data of a run."""
+    margin = np.nan
+    if isinstance(solution, DeepSolution):
+        problem, L = solution._problem, degree_of(net.nodes)[0]
+        log_sum = float(log_losses(problem, net.theta[None])[0] - np.log(problem.factor))
+        counts = np.ones(len(problem.X)) if problem.counts is None else problem.counts
+        if solution.loss != "squared" and L:
+            outputs = np.asarray(net(problem.X)).reshape(len(problem.X), -1)
+            size = float(np.linalg.norm(net.theta))
+            margin = float(margins_of(outputs, problem.targets)[counts > 0].min()) / size**L if size > 0 else 0.0
+        total = float(counts.sum())
+    else:
+        last, total = state_of(solution.data, net, loss=solution.loss), solution.data.total
+        log_sum = float(last.log_loss_sum[0])
         if solution.data.has_labels:
             margin = float(last.normalised_margins[0, solution.data.counts > 0].min())
-    return end / n_steps, n_steps, seconds, error, loss, loss / solution.data.total, margin, run.status
+    with np.errstate(over="ignore"):  # a finite state can have a loss beyond the range of doubles
+        loss = float(np.exp(log_sum))
+    return loss, loss / total, margin
 
 
-def relative_error(net: Network, reference: Network) -> float:
+def relative_error(net: Network | DeepNetwork, reference: Network | DeepNetwork) -> float:
     """Return |θ - θ_ref|/|θ_ref|, inf where a weight is not finite or only the reference is zero.
+
+    Raises
+    ------
+    ValueError
+        Networks of different kinds or sizes.
 
     Examples
     --------
@@ -149,11 +189,15 @@ def relative_error(net: Network, reference: Network) -> float:
     >>> rf.analysis.relative_error(two, one)
     0.1
     """
-    check_net(net)
-    check_net(reference, "reference")
-    if net.theta.shape != reference.theta.shape:
-        sizes = [f"{one.width} neurons of dim {one.dim}" for one in (reference, net)]
-        raise invalid("net", f"have {sizes[0]}, as the reference", sizes[1])
+    if isinstance(net, DeepNetwork) and isinstance(reference, DeepNetwork):
+        if net.spec != reference.spec:
+            raise invalid("net", f"have the layers of the reference, {reference!r}", repr(net))
+    else:
+        check_net(net)
+        check_net(reference, "reference")
+        if net.theta.shape != reference.theta.shape:
+            sizes = [f"{len(one.theta)} neurons of dim {one.dim}" for one in (reference, net)]
+            raise invalid("net", f"have {sizes[0]}, as the reference", sizes[1])
     gap = net.theta - reference.theta
     if not np.isfinite(gap).all():
         return float("inf")

@@ -37,11 +37,16 @@ def project_held(G: FloatArray, X: FloatArray, pattern: PatternArray) -> FloatAr
         return out
     sets, member = np.unique(held[rows], axis=0, return_inverse=True)
     for k, mask in enumerate(sets):
-        _, s, Vt = np.linalg.svd(X[mask], full_matrices=False)
-        basis = Vt[s > _RANK_TOL * s[0]] if s[0] > 0 else Vt[:0]
         mine = rows[member.ravel() == k]
-        out[mine] -= (out[mine] @ basis.T) @ basis
+        out[mine] = off_span(out[mine], X[mask])
     return out
+
+
+def off_span(vectors: FloatArray, normals: FloatArray) -> FloatArray:
+    """Project vectors (k, p) away from the span of the rows of `normals` (h, p), h at least 1."""
+    _, sizes, axes = np.linalg.svd(normals, full_matrices=False)
+    basis = axes[sizes > _RANK_TOL * sizes[0]]
+    return np.asarray(vectors - (vectors @ basis.T) @ basis)
 
 
 def drive(X: FloatArray, weights: FloatArray, pattern: PatternArray, leak: float) -> FloatArray:

@@ -6,12 +6,13 @@ While the pattern is constant the outputs follow df_i/dt = Σ_k K_ik λ_k with t
 
 where P_j projects to the boundaries that neuron j slides along and the slope s of a sample it slides on is left out.
 With K outputs it is K_(ic)(kd) = Σ_j [ δ_cd φ(z_ji) φ(z_jk) + a_jc a_jd (P_j s_ji x_i)·(P_j s_jk x_k) ], with rates
-(η_w, η_a) the first term times η_a and the second times η_w.
+(η_w, η_a) the first term times η_a and the second times η_w. With layers K_(ic)(kd) = ∇f_ic · P ∇f_kd, by all
+parameters, where P projects to the boundaries on which units slide.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,9 @@ import numpy.typing as npt
 from .._validation import FloatArray, instance, invalid, optional_module
 from ..descent import DescentResult
 from ..flow import Solution, TwoLayerSolution
-from ._kernels import slopes_of
+from ..layered import DeepSolution
+from ._kernels import off_span, slopes_of
+from ._layered_states import LayeredStates, layered_states
 from ._output_states import AnySource, AnyStates, OutputStates, any_states
 from ._series import sector_keys
 from ._states import States
@@ -28,18 +31,18 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-# Below this part of the largest singular value a boundary depends on the others.
-_RANK_TOL = 1e-10
+AnyRun: TypeAlias = "AnySource | DeepSolution"
+AnyRunStates: TypeAlias = "AnyStates | LayeredStates"
 
 
 def pattern_distance(
-    source: AnySource, times: npt.ArrayLike | None = None, *, other: AnySource | None = None
+    source: AnyRun, times: npt.ArrayLike | None = None, *, other: AnyRun | None = None
 ) -> pd.DataFrame:
     """Tabulate how many signs of the pre-activations differ from those of the first time, or of another run.
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     other : of the same kinds, optional
@@ -50,7 +53,8 @@ def pattern_distance(
     -------
     pandas.DataFrame
         Columns: ``t``, ``log_t``; ``n_pairs`` pairs of neuron and sample whose signs -1, 0, +1 differ, ``share`` of
-        all pairs; ``n_neurons`` neurons with such a pair.
+        all pairs; ``n_neurons`` neurons with such a pair. With layers neurons are the units of all layers that are not
+        linear, and the sign is 0 also where nothing live reaches one.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def pattern_distance(
     [0, 5]
     """
     pandas = optional_module("pandas", "analysis")
-    run = any_states(source, times)
+    run = _states(source, times)
     against = np.repeat(run.pattern[:1], len(run), axis=0) if other is None else _other(run, other).pattern
     differs = run.pattern != against
     pairs = differs.sum(axis=(1, 2))
@@ -84,12 +88,12 @@ def pattern_distance(
     return table
 
 
-def tangent_kernel(source: AnySource, times: npt.ArrayLike | None = None) -> xr.DataArray:
+def tangent_kernel(source: AnyRun, times: npt.ArrayLike | None = None) -> xr.DataArray:
     """Return the tangent kernel K of the flow on the samples, df_i/dt = Σ_k K_ik λ_k.
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution. Each takes n² numbers, or (n K)².
 
@@ -114,11 +118,11 @@ def tangent_kernel(source: AnySource, times: npt.ArrayLike | None = None) -> xr.
            [13., 22.]])
     """
     xarray = optional_module("xarray", "analysis")
-    run = any_states(source, times)
+    run = _states(source, times)
     values = np.array([_kernel(run, k) for k in range(len(run))])
     coords = {"time": run.t, "log_t": ("time", run.log_t)}
     dims: tuple[str, ...] = ("time", "sample", "other")
-    if isinstance(run, OutputStates) and run.K > 1:
+    if not isinstance(run, States) and run.K > 1:
         n = len(run.X)
         values = values.reshape(len(run), n, run.K, n, run.K)
         dims = ("time", "sample", "output", "other", "other_output")
@@ -126,14 +130,12 @@ def tangent_kernel(source: AnySource, times: npt.ArrayLike | None = None) -> xr.
     return found
 
 
-def kernel_distance(
-    source: AnySource, times: npt.ArrayLike | None = None, *, other: AnySource | None = None
-) -> pd.DataFrame:
+def kernel_distance(source: AnyRun, times: npt.ArrayLike | None = None, *, other: AnyRun | None = None) -> pd.DataFrame:
     """Tabulate how far the tangent kernel is from that of the first time, or of another run.
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     other : of the same kinds, optional
@@ -168,7 +170,7 @@ def kernel_distance(
     True
     """
     pandas = optional_module("pandas", "analysis")
-    run = any_states(source, times)
+    run = _states(source, times)
     against = None if other is None else _other(run, other)
     first, rows = _kernel(run, 0), []
     for k in range(len(run)):
@@ -180,7 +182,20 @@ def kernel_distance(
     return table
 
 
-def _targets(run: AnyStates) -> FloatArray:
+def _states(
+    source: AnyRun, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None
+) -> AnyRunStates:
+    run: AnyRunStates
+    if isinstance(source, DeepSolution):
+        run = layered_states(source, times, log_times)
+    else:
+        run = any_states(source, times, log_times=log_times)
+    if not len(run):
+        raise invalid("times", "hold one time at least", "none")
+    return run
+
+
+def _targets(run: AnyRunStates) -> FloatArray:
     """Return the direction in which outputs at zero move, of all samples and outputs."""
     if isinstance(run, States):
         return run.data.y
@@ -196,21 +211,21 @@ def _compared(kernel: FloatArray, against: FloatArray, y: FloatArray) -> tuple[f
     return float(distance), float(cosine), float(alignment)
 
 
-def _other(run: AnyStates, other: AnySource) -> AnyStates:
+def _other(run: AnyRunStates, other: AnyRun) -> AnyRunStates:
     """Return the other run at the same times."""
-    kinds = (Solution, TwoLayerSolution, States, OutputStates, DescentResult)
-    instance(other, "other", kinds, "a Solution, TwoLayerSolution, States, OutputStates or DescentResult")
-    if not isinstance(other, (Solution, TwoLayerSolution)):
-        found = any_states(other)
+    kinds = (Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult)
+    instance(other, "other", kinds, "a Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult")
+    if not isinstance(other, (Solution, TwoLayerSolution, DeepSolution)):
+        found = _states(other)
     elif np.isfinite(run.t).all():
-        found = any_states(other, run.t)
+        found = _states(other, run.t)
     else:
-        found = any_states(other, log_times=run.log_t)
+        found = _states(other, log_times=run.log_t)
     if found.pattern.shape[1:] != run.pattern.shape[1:]:
         m, n = run.pattern.shape[1:]
         expected = f"have {m} neurons and {n} samples, as source"
         raise invalid("other", expected, f"{found.pattern.shape[1]} and {found.pattern.shape[2]}")
-    mine, theirs = (one.a.shape[2] if one.a.ndim == 3 else 1 for one in (run, found))
+    mine, theirs = (1 if isinstance(one, States) else one.K for one in (run, found))
     if mine != theirs:
         raise invalid("other", f"have as many outputs as source, {mine}", str(theirs))
     if not np.array_equal(found.t, run.t):
@@ -218,8 +233,10 @@ def _other(run: AnyStates, other: AnySource) -> AnyStates:
     return found
 
 
-def _kernel(run: AnyStates, index: int) -> FloatArray:
+def _kernel(run: AnyRunStates, index: int) -> FloatArray:
     """Return the tangent kernel at one time, shape (n K, n K); neurons with one pattern are taken together."""
+    if isinstance(run, LayeredStates):
+        return run.kernel(index)
     X, rates = (run.data.X, (1.0, 1.0)) if isinstance(run, States) else (run.X, run.rates)
     W, pattern = run.W[index], run.pattern[index]
     a = run.a[index] if run.a.ndim == 3 else run.a[index][:, None]
@@ -231,8 +248,6 @@ def _kernel(run: AnyStates, index: int) -> FloatArray:
         pulled = slopes[rows[0], :, None] * X
         held = pattern[rows[0]] == 0
         if held.any():
-            _, sizes, axes = np.linalg.svd(X[held], full_matrices=False)
-            basis = axes[sizes > _RANK_TOL * sizes[0]]
-            pulled = pulled - (pulled @ basis.T) @ basis
+            pulled = off_span(pulled, X[held])
         kernel += rates[0] * np.kron(pulled @ pulled.T, a[rows].T @ a[rows])
     return np.asarray(kernel)
