@@ -297,55 +297,45 @@ void Jet::correct(int k) {
     tangent(step_, k);
 }
 
+// Fills above_ with the change of z of a node that belongs to a change of θ; change_ has that of h of the nodes below.
+void Jet::add_up_change(const Vector& change, int v) {
+    const Node& node = graph_->node(v);
+    Matrix& sum = above_[v];
+    sum.setZero();
+    for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+        if (node.bias[u] >= 0) sum.col(u).array() += change[node.bias[u]];
+    for (const int e : node.incoming) {
+        const Edge& edge = graph_->edges()[e];
+        if (edge.has_parameters) {
+            Matrix& A = edge_change_[e];
+            for (Index r = 0; r < edge.rows; ++r)
+                for (Index c = 0; c < edge.cols; ++c) A(c, r) = edge.at(r, c) < 0 ? 0.0 : change[edge.at(r, c)];
+            add_product(tapped(edge).order(0), A, sum);
+        }
+        if (edge.source > 0) {
+            // The change of what the source sends: its z, or its h by the slope.
+            const Matrix& moved = edge.tap == Tap::preactivation || graph_->node(edge.source).linear
+                                      ? above_[edge.source]
+                                      : change_[edge.source];
+            add_product(moved, entries_[e].transposed_order(0), sum);
+        }
+    }
+}
+
 // Adds the change of z and h of order k that belongs to a change of θ_k.
 void Jet::tangent(const Vector& change, int k) {
     for (int v = 1; v < graph_->count(); ++v) {
-        const Node& node = graph_->node(v);
+        add_up_change(change, v);
         Matrix& sum = above_[v];
-        sum.setZero();
-        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
-            if (node.bias[u] >= 0) sum.col(u).array() += change[node.bias[u]];
-        for (const int e : node.incoming) {
-            const Edge& edge = graph_->edges()[e];
-            if (edge.has_parameters) {
-                Matrix& A = edge_change_[e];
-                for (Index r = 0; r < edge.rows; ++r)
-                    for (Index c = 0; c < edge.cols; ++c) A(c, r) = edge.at(r, c) < 0 ? 0.0 : change[edge.at(r, c)];
-                add_product(tapped(edge).order(0), A, sum);
-            }
-            if (edge.source > 0) {
-                // The change of what the source sends: its z, or its h by the slope.
-                const Matrix& moved = edge.tap == Tap::preactivation || graph_->node(edge.source).linear
-                                          ? above_[edge.source]
-                                          : change_[edge.source];
-                add_product(moved, entries_[e].transposed_order(0), sum);
-            }
-        }
         for (const Member& member : sliding_.members())
             if (member.place.node == v) sum(member.place.sample, member.place.unit) = 0.0;
         z_[v].order(k) += sum;
-        if (!node.linear) {
+        if (!graph_->node(v).linear) {
             change_[v] = sum.cwiseProduct(activity_->slopes(v));
             h_[v].order(k) = z_[v].order(k).cwiseProduct(activity_->slopes(v));
         }
         finish(k, v, true);
     }
-}
-
-void Jet::push_row(Index unit, const Vector& products, Index sample, const Row& b) {
-    const Edge& edge = graph_->edges().front();
-    for (int k = 0; k <= order_; ++k) {
-        for (Index c = 0; c < edge.cols; ++c)
-            if (edge.at(unit, c) >= 0) theta_[k][edge.at(unit, c)] += b[k] * (*X_)(sample, c);
-        z_[edge.target].order(k).col(unit) += b[k] * products;
-    }
-}
-
-void Jet::bend_column(Index unit, const Vector& bend, double at) {
-    const Edge& edge = graph_->edges().back();
-    const double parts[] = {at * at, -2.0 * at, 1.0};
-    for (Index r = 0; r < edge.rows; ++r)
-        for (int k = 0; k < 3 && edge.at(r, unit) >= 0; ++k) theta_[k][edge.at(r, unit)] += parts[k] * bend[r];
 }
 
 void Jet::velocity(const double* mu, Vector& out) {

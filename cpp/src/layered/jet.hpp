@@ -42,6 +42,11 @@ class Jet {
     void push_row(Index unit, const Vector& products, Index sample, const Row& b);
     /// Adds `bend` (u - at)² to the entries by which the outputs read a unit; order 2 at least.
     void bend_column(Index unit, const Vector& bend, double at);
+    /// Adds b (u - at) to θ, and to first order what all z change by with it; order 1 at least. `activity`: with the
+    /// sides beyond `at`.
+    void push(const Vector& b, double at, const Activity& activity);
+    /// The slope of a unit on one sample changes by `jump` where its z is zero: what z of the units above it change by.
+    void bend_sample(const Place& p, double jump, const Activity& activity);
     /// True if its order 0 and its velocity are those of `theta`, and nothing slides.
     bool is_at(const Vector& theta) const { return has_delta_ && sliding_.empty() && theta_[0] == theta; }
     /// The same activity at another place in memory.
@@ -137,6 +142,7 @@ class Jet {
     void gradient(int k, Vector& out);
     void add_edge_gradient(std::size_t e, int k, Vector& out);
     void correct(int k);
+    void add_up_change(const Vector& change, int v);
     void tangent(const Vector& change, int k);
     void read_above(int k, int v);
 

@@ -24,21 +24,26 @@ constexpr double kLeastFall = 0.5;
 constexpr double kDoubt = 0.9;
 /// The same before anything was measured: the first bound is too large by far.
 constexpr double kFirstDoubt = 0.3;
+/// The first guess with more layers, over the rate at which the velocity changes.
+constexpr double kFirstGuess = 10.0;
 
 constexpr int kHidden = 1;
 
 }  // namespace
 
 LocalCrossings::LocalCrossings(const Graph& graph, const Matrix& X)
-    : graph_(&graph), X_(&X), applies_(feels_outputs_alone(graph)) {
+    : graph_(&graph), X_(&X), is_of_rows_(feels_outputs_alone(graph)) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);
+        back_.emplace_back(Vector::Zero(node.size));
     }
 }
 
-// Before anything is measured: all weights of one sign, all duals as steep as they can be.
+// Before anything is measured: all weights of one sign, all duals as steep as they can be. With more layers, several
+// times as much as the velocity changes by itself.
 double LocalCrossings::first_bound(const Jet& jet) const {
+    if (!is_of_rows_) return kFirstGuess * 2.0 * largest(jet.theta(2)) / (largest(jet.theta(1)) * jet.span());
     const Edge& out = graph_->edges()[1];
     double largest_out = 0.0;
     for (Index r = 0; r < out.rows; ++r)
@@ -60,7 +65,8 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
     is_doubtful_ = false;
     span_ = jet.span();
     if (worth_ == 0.0) worth_ = first_bound(jet);
-    search_all(jet, activity, end);
+    hits_.clear();
+    search(jet, activity, 0.0, end);
     while (!hits_.empty()) {
         std::ranges::sort(hits_, {}, &Hit::u);
         const Hit hit = hits_.front();
@@ -74,12 +80,14 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         if (has_room && cross(jet, activity, hit)) {
             if (expected(next) <= budget) {
                 push(jet, activity, hit);
-                search_unit(jet, activity, hit.unit, hit.u, end);
+                if (is_of_rows_)
+                    search_unit(jet, activity, hit.place.unit, hit.u, end);
+                else
+                    search(jet, activity, hit.u, end);
                 continue;
             }
-            activity.set({kHidden, hit.sample, hit.unit}, -activity.side({kHidden, hit.sample, hit.unit}),
-                         Mode::moving);
-            rewire(activity, jet.theta(0), hit.sample);
+            activity.set(hit.place, -activity.side(hit.place), Mode::moving);
+            rewire(activity, jet.theta(0), hit.place.sample);
             crossings_.pop_back();
             if (crossings_.empty()) worth_ *= is_measured_ ? kDoubt : kFirstDoubt;
         }
@@ -88,91 +96,112 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         for (const Hit& other : hits_) {
             if (other.u > hit.u + kOneSet * end) break;
             if (!other.is_known) continue;
-            const Place p{kHidden, other.sample, other.unit};
-            EventSearch::add_contact(activity, p, contacts);
+            EventSearch::add_contact(activity, other.place, contacts);
         }
         return hit.u;
     }
     return kNoRoot;
 }
 
-void LocalCrossings::search_all(const Jet& jet, const Activity& activity, double end) {
+// The first zero of every z after `from`. Most places are far from zero: |z_0| > Σ |z_k| end^k drops them.
+void LocalCrossings::search(const Jet& jet, const Activity& activity, double from, double end) {
     hits_.clear();
-    for (Index u = 0; u < graph_->node(kHidden).size; ++u) search_unit(jet, activity, u, 0.0, end);
+    Approach approach(jet);
+    for (int v = 1; v < graph_->count(); ++v) {
+        if (graph_->node(v).linear) continue;
+        const SampleSeries& z = jet.z(v);
+        reach_ = z.order(jet.order()).cwiseAbs() * end;
+        for (int k = jet.order() - 1; k >= 1; --k) reach_ = (reach_ + z.order(k).cwiseAbs()) * end;
+        const SignMatrix& sides = activity.sides(v);
+        for (Index i = 0; i < X_->rows(); ++i)
+            for (Index u = 0; u < graph_->node(v).size; ++u) {
+                const Place p{v, i, u};
+                const int side = sides(i, u);
+                if (side * z.at(0, i, u) > reach_(i, u) || activity.mode(p) != Mode::moving) continue;
+                look_at(approach, jet, p, side, from, end);
+            }
+    }
 }
 
-// The first zero of each z of a unit after `from`.
+// The same of one unit of the only layer.
 void LocalCrossings::search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end) {
-    std::erase_if(hits_, [&](const Hit& hit) { return hit.unit == unit; });
+    std::erase_if(hits_, [&](const Hit& hit) { return hit.place.unit == unit; });
     const SampleSeries& z = jet.z(kHidden);
-    const int order = jet.order();
     Approach approach(jet);
-    Row c;
     for (Index i = 0; i < X_->rows(); ++i) {
         const Place p{kHidden, i, unit};
         if (activity.mode(p) != Mode::moving) continue;
         double reach = 0.0;
-        for (int k = order; k >= 1; --k) reach = (reach + std::abs(z.at(k, i, unit))) * end;
+        for (int k = jet.order(); k >= 1; --k) reach = (reach + std::abs(z.at(k, i, unit))) * end;
         const int side = activity.side(p);
-        if (side * z.at(0, i, unit) > reach) continue;
-        for (int k = 0; k <= order; ++k) c[k] = side * z.at(k, i, unit);
-        if (from > 0.0) shift_origin(c.data(), order, from);
-        const bool has_just_crossed =
-            !crossings_.empty() && crossings_.back().u == from && from > 0.0 && crossings_.back().change.place == p;
-        if (has_just_crossed) c[0] = 0.0;
-        const Descent found = approach.of(p, c, end - from);
-        if (found.u <= end - from) hits_.push_back({from + found.u, unit, i, found.is_known});
+        if (side * z.at(0, i, unit) <= reach) look_at(approach, jet, p, side, from, end);
     }
 }
 
-// True if the unit goes on to the far side; then `series_` is what its row gets along the sample.
+void LocalCrossings::look_at(Approach& approach, const Jet& jet, const Place& p, int side, double from, double end) {
+    const int order = jet.order();
+    Row c;
+    for (int k = 0; k <= order; ++k) c[k] = side * jet.z(p.node).at(k, p.sample, p.unit);
+    if (from > 0.0) shift_origin(c.data(), order, from);
+    const bool has_just_crossed =
+        !crossings_.empty() && crossings_.back().u == from && from > 0.0 && crossings_.back().change.place == p;
+    if (has_just_crossed) c[0] = 0.0;
+    const Descent found = approach.of(p, c, end - from);
+    if (found.u <= end - from) hits_.push_back({from + found.u, p, found.is_known});
+}
+
+// True if the unit goes on to the far side; then what push() adds is known.
 bool LocalCrossings::cross(Jet& jet, Activity& activity, const Hit& hit) {
-    const Place p{kHidden, hit.sample, hit.unit};
+    const Place& p = hit.place;
     if (activity.whole_boundary_of(p).members.size() != 1 || is_last_input(activity, p)) return false;
     const int order = jet.order();
     const int side = activity.side(p);
-    const double leak = graph_->node(kHidden).leak;
+    const double leak = graph_->node(p.node).leak;
     const double jump = side > 0 ? leak - 1.0 : 1.0 - leak;
-    series_.fill(0.0);
+    const Push found = is_of_rows_ ? push_of_row(jet, hit, jump) : push_of_all(jet, activity, hit, jump);
+    Row c{};
+    for (int k = 0; k <= order; ++k) c[k] = jet.z(p.node).at(k, p.sample, p.unit);
+    const double before = evaluate_derivative(c.data(), order, hit.u);
+    const double after = before + found.rate;
+    if (before * side >= 0.0 || after * before <= 0.0 || std::abs(after) < kLeastSpeed * std::abs(before)) return false;
+    activity.set(p, -side, Mode::moving);
+    if (!rewire(activity, jet.theta(0), p.sample)) {
+        activity.set(p, side, Mode::moving);
+        rewire(activity, jet.theta(0), p.sample);
+        return false;
+    }
+    crossings_.push_back({hit.u, {p, side > 0 ? Kind::cross_down : Kind::cross_up}});
+    pushed_ += found.speed / jet.span();
+    pushed_at_ += found.speed / jet.span() * hit.u;
+    return true;
+}
+
+// Of two layers: `series_` is what its row gets along the sample.
+LocalCrossings::Push LocalCrossings::push_of_row(const Jet& jet, const Hit& hit, double jump) {
+    const int order = jet.order();
     const Index outputs = graph_->outputs();
+    series_.fill(0.0);
     for (int k = 0; k < order; ++k) {
         double above = 0.0;
         for (int j = 0; j <= k; ++j)
             for (Index r = 0; r < outputs; ++r)
-                above += jet.entry(1, j, r, hit.unit) * jet.duals().dual(k - j)(hit.sample, r);
+                above += jet.entry(1, j, r, hit.place.unit) * jet.duals().dual(k - j)(hit.place.sample, r);
         series_[k + 1] = jet.span() * jump * above / (k + 1);
     }
-    Row c{};
-    for (int k = 0; k <= order; ++k) c[k] = jet.z(kHidden).at(k, hit.sample, hit.unit);
-    const double before = evaluate_derivative(c.data(), order, hit.u);
     const double push_rate = evaluate_derivative(series_.data(), order, hit.u);
-    const double after = before + push_rate * X_->row(hit.sample).squaredNorm();
-    if (before * side >= 0.0 || after * before <= 0.0 || std::abs(after) < kLeastSpeed * std::abs(before)) return false;
     series_[0] = -evaluate(series_.data(), order, hit.u);
-    activity.set(p, -side, Mode::moving);
-    if (!rewire(activity, jet.theta(0), hit.sample)) {
-        activity.set(p, side, Mode::moving);
-        rewire(activity, jet.theta(0), hit.sample);
-        return false;
-    }
-    crossings_.push_back({hit.u, {p, side > 0 ? Kind::cross_down : Kind::cross_up}});
-    pushed_ += std::abs(push_rate) / jet.span();
-    pushed_at_ += std::abs(push_rate) / jet.span() * hit.u;
-    return true;
+    return {push_rate * X_->row(hit.place.sample).squaredNorm(), std::abs(push_rate)};
 }
 
-// Whether an output reads nothing live on the sample but this unit, so that it wakes or falls asleep as the unit
-// crosses. Then other samples make up the mass that all weights are parts of, and a step that goes on has the wrong
-// one.
+// Whether something reads nothing live on the sample but this unit, so that it wakes or falls asleep as the unit
+// crosses. If that is an output, other samples make up the mass that all weights are parts of, and a step that goes on
+// has the wrong one.
 bool LocalCrossings::is_last_input(const Activity& activity, const Place& p) const {
-    if (graph_->node(kHidden).leak > 0.0) return false;
-    const Edge& out = graph_->edges()[1];
-    for (Index r = 0; r < out.rows; ++r) {
-        if (!out.connects(r, p.unit)) continue;
-        bool is_last = true;
-        for (Index c = 0; c < out.cols && is_last; ++c)
-            is_last = c == p.unit || !out.connects(r, c) || !activity.is_live(out, p.sample, c);
-        if (is_last) return true;
+    if (graph_->node(p.node).leak > 0.0) return false;
+    for (const int e : graph_->node(p.node).outgoing) {
+        const Edge& out = graph_->edges()[e];
+        for (Index r = 0; r < out.rows; ++r)
+            if (out.connects(r, p.unit) && activity.reads_only({out.target, p.sample, r}, {p})) return true;
     }
     return false;
 }
@@ -190,16 +219,23 @@ bool LocalCrossings::rewire(Activity& activity, const Vector& theta, Index sampl
 }
 
 // Its row, and to second order the unit's own outputs: where units are small that is far more than the others feel.
+// With more layers θ and what the sample sends on.
 void LocalCrossings::push(Jet& jet, const Activity& activity, const Hit& hit) {
+    if (!is_of_rows_) {
+        jet.bend_sample(hit.place, bend_of_slope_, activity);
+        jet.push(jump_, hit.u, activity);
+        return;
+    }
     const int order = jet.order();
-    products_.noalias() = *X_ * X_->row(hit.sample).transpose();
-    jet.push_row(hit.unit, products_, hit.sample, series_);
+    const Index unit = hit.place.unit;
+    products_.noalias() = *X_ * X_->row(hit.place.sample).transpose();
+    jet.push_row(unit, products_, hit.place.sample, series_);
     duals_ = jet.duals().dual(order - 1);
     for (int k = order - 2; k >= 0; --k) duals_ = duals_ * hit.u + jet.duals().dual(k);
     const double rate = evaluate_derivative(series_.data(), order, hit.u);
-    bend_.noalias() = (0.5 * jet.span() * rate) *
-                      (duals_.transpose() * products_.cwiseProduct(activity.slopes(kHidden).col(hit.unit)));
-    jet.bend_column(hit.unit, bend_, hit.u);
+    bend_.noalias() =
+        (0.5 * jet.span() * rate) * (duals_.transpose() * products_.cwiseProduct(activity.slopes(kHidden).col(unit)));
+    jet.bend_column(unit, bend_, hit.u);
 }
 
 void LocalCrossings::learn(double u, double defect) noexcept {

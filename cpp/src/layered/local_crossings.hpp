@@ -1,11 +1,15 @@
-/// Crossings that need not end a step of two layers with any number of outputs.
+/// Crossings that need not end a step.
 ///
-/// Given the duals, the units of the one hidden layer are independent. What a crossing of unit j on sample i changes at
-/// once is its own row alone, by x_i b with b' = Δs ⟨a_j, λ_i⟩ known as a series: its z on all samples change by
-/// ⟨x_k, x_i⟩ b. Its own outputs feel that at second order in the time that is left, which is added too. The other
-/// units feel it at second order, less by the square of the weights. Crossings go on inside the step while an estimate
-/// of what is left out, learnt from the measured defects of the steps before, stays within a budget; the check at the
-/// end of the step measures it.
+/// In two layers, given the duals, the units of the hidden layer are independent. What a crossing of unit j on sample i
+/// changes at once is its own row alone, by x_i b with b' = Δs ⟨a_j, λ_i⟩ known as a series: its z on all samples
+/// change by ⟨x_k, x_i⟩ b. Its own outputs feel that at second order in the time that is left, which is added too. The
+/// other units feel it at second order, less by the square of the weights.
+///
+/// With more layers the velocity of θ jumps by Δs β ∇z, β what arrives above the unit on the sample: its own row and
+/// all that lies below it move on. z of all places follow to first order.
+///
+/// Crossings go on inside the step while an estimate of what is left out, learnt from the measured defects of the steps
+/// before, stays within a budget; the check at the end of the step measures it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +17,7 @@
 
 #include "base/types.hpp"
 #include "layered/activity.hpp"
+#include "layered/approach.hpp"
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
 
@@ -28,8 +33,6 @@ class LocalCrossings {
   public:
     LocalCrossings(const Graph& graph, const Matrix& X);
 
-    /// True if the units of this network feel each other through the outputs alone.
-    bool applies() const noexcept { return applies_; }
     void clear() noexcept { crossings_.clear(); }
     const std::vector<Crossing>& crossings() const noexcept { return crossings_; }
 
@@ -53,13 +56,21 @@ class LocalCrossings {
 
     struct Hit {
         double u = 0.0;
-        Index unit = 0;
-        Index sample = 0;
+        Place place;
         bool is_known = true;
     };
-    void search_all(const Jet& jet, const Activity& activity, double end);
+    /// What a crossing changes: for two layers the series of b, for more the jump of the velocity of θ.
+    struct Push {
+        double rate = 0.0;   // of z of the place
+        double speed = 0.0;  // the largest entry of it, over that of what it is a multiple of for two layers
+    };
+    void search(const Jet& jet, const Activity& activity, double from, double end);
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
+    void look_at(Approach& approach, const Jet& jet, const Place& p, int side, double from, double end);
     bool cross(Jet& jet, Activity& activity, const Hit& hit);
+    Push push_of_row(const Jet& jet, const Hit& hit, double jump);
+    Push push_of_all(const Jet& jet, const Activity& activity, const Hit& hit, double jump);
+    void send_back(const Edge& edge, const Matrix& entries, const Activity& activity, Index sample);
     bool is_last_input(const Activity& activity, const Place& p) const;
     bool rewire(Activity& activity, const Vector& theta, Index sample);
     void push(Jet& jet, const Activity& activity, const Hit& hit);
@@ -68,8 +79,8 @@ class LocalCrossings {
 
     const Graph* graph_;
     const Matrix* X_;
-    bool applies_ = false;
-    double worth_ = 0.0;  // the defect for each unit of `share`; 0: not known yet
+    bool is_of_rows_ = false;  // of two layers, where units feel each other through the outputs alone
+    double worth_ = 0.0;       // the defect for each unit of `share`; 0: not known yet
     bool is_measured_ = false;
     bool is_doubtful_ = false;
     double span_ = 1.0;       // rescaled time of one unit of u
@@ -83,6 +94,10 @@ class LocalCrossings {
     Vector products_, bend_;
     Matrix duals_;
     Row series_{};  // b of the crossing at hand
+    Vector jump_;   // of the velocity of θ, for more layers
+    double bend_of_slope_ = 0.0;
+    std::vector<Vector> back_;  // what arrives at z of one sample, by node
+    Matrix reach_;
 };
 
 }  // namespace reluflow::layered

@@ -145,10 +145,10 @@ double LayeredFlow::longest_decay() const {
     return kMostDecayed / (jet_.duals().decay().maxCoeff() * passed);
 }
 
-// Crossings share a step of two layers on which nothing slides.
+// Crossings share a step on which nothing slides.
 bool LayeredFlow::may_share() const {
     const Activity& activity = state_.activity;
-    return crossings_.applies() && !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
+    return !jet_.duals().decays() && activity.sliding().empty() && !activity.any_single();
 }
 
 // Such a step ends where a state is to be saved: its series hold for what comes after the last crossing.
