@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layered/approach.hpp"
-#include "layered/unit_sizes.hpp"
 #include "numeric/polynomial.hpp"
 
 namespace reluflow::layered {
@@ -32,7 +30,10 @@ constexpr int kHidden = 1;
 }  // namespace
 
 LocalCrossings::LocalCrossings(const Graph& graph, const Matrix& X)
-    : graph_(&graph), X_(&X), is_of_rows_(feels_outputs_alone(graph)) {
+    : graph_(&graph),
+      X_(&X),
+      is_two_layers_(feels_outputs_alone(graph)),
+      sizes_(is_two_layers_ ? UnitSizes(graph) : UnitSizes::by_row(graph)) {
     for (const Node& node : graph.nodes()) {
         zero_.emplace_back(node.size, 0);
         rate_.emplace_back(node.size, 0.0);
@@ -43,7 +44,7 @@ LocalCrossings::LocalCrossings(const Graph& graph, const Matrix& X)
 // Before anything is measured: all weights of one sign, all duals as steep as they can be. With more layers, several
 // times as much as the velocity changes by itself.
 double LocalCrossings::first_bound(const Jet& jet) const {
-    if (!is_of_rows_) return kFirstGuess * 2.0 * largest(jet.theta(2)) / (largest(jet.theta(1)) * jet.span());
+    if (!is_two_layers_) return kFirstGuess * 2.0 * largest(jet.theta(2)) / (largest(jet.theta(1)) * jet.span());
     const Edge& out = graph_->edges()[1];
     double largest_out = 0.0;
     for (Index r = 0; r < out.rows; ++r)
@@ -64,7 +65,8 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
     pushed_ = pushed_at_ = 0.0;
     is_doubtful_ = false;
     span_ = jet.span();
-    if (worth_ == 0.0) worth_ = first_bound(jet);
+    if (!(worth_ > 0.0)) worth_ = first_bound(jet);
+    if (!is_two_layers_) sizes_.take(jet.theta(0));
     hits_.clear();
     search(jet, activity, 0.0, end);
     while (!hits_.empty()) {
@@ -73,14 +75,17 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         is_doubtful_ = !hit.is_known;
         if (is_doubtful_) return hit.u;
         const double next = hits_.size() > 1 ? hits_[1].u : end;
-        const bool is_alone = next > hit.u + kOneSet * end;
+        const auto meets_too = [&](const Hit& other) {
+            return other.u <= hit.u + kOneSet * end || (other.is_known && is_met_at(jet, other.place, hit.u));
+        };
+        const bool is_alone = hits_.size() == 1 || !meets_too(hits_[1]);
         const double before = pushed_;
         const double before_at = pushed_at_;
         const bool has_room = is_alone && static_cast<std::int64_t>(crossings_.size()) < most;
         if (has_room && cross(jet, activity, hit)) {
             if (expected(next) <= budget) {
                 push(jet, activity, hit);
-                if (is_of_rows_)
+                if (is_two_layers_)
                     search_unit(jet, activity, hit.place.unit, hit.u, end);
                 else
                     search(jet, activity, hit.u, end);
@@ -94,7 +99,7 @@ double LocalCrossings::follow(Jet& jet, Activity& activity, double end, double b
         pushed_ = before;
         pushed_at_ = before_at;
         for (const Hit& other : hits_) {
-            if (other.u > hit.u + kOneSet * end) break;
+            if (!meets_too(other)) break;
             if (!other.is_known) continue;
             EventSearch::add_contact(activity, other.place, contacts);
         }
@@ -153,12 +158,13 @@ void LocalCrossings::look_at(Approach& approach, const Jet& jet, const Place& p,
 // True if the unit goes on to the far side; then what push() adds is known.
 bool LocalCrossings::cross(Jet& jet, Activity& activity, const Hit& hit) {
     const Place& p = hit.place;
+    if (p.node == graph_->count() - 1) return false;  // an output that is cut itself
     if (activity.whole_boundary_of(p).members.size() != 1 || is_last_input(activity, p)) return false;
     const int order = jet.order();
     const int side = activity.side(p);
     const double leak = graph_->node(p.node).leak;
     const double jump = side > 0 ? leak - 1.0 : 1.0 - leak;
-    const Push found = is_of_rows_ ? push_of_row(jet, hit, jump) : push_of_all(jet, activity, hit, jump);
+    const Push found = is_two_layers_ ? push_of_row(jet, hit, jump) : push_of_all(jet, activity, hit, jump);
     Row c{};
     for (int k = 0; k <= order; ++k) c[k] = jet.z(p.node).at(k, p.sample, p.unit);
     const double before = evaluate_derivative(c.data(), order, hit.u);
@@ -221,7 +227,7 @@ bool LocalCrossings::rewire(Activity& activity, const Vector& theta, Index sampl
 // Its row, and to second order the unit's own outputs: where units are small that is far more than the others feel.
 // With more layers θ and what the sample sends on.
 void LocalCrossings::push(Jet& jet, const Activity& activity, const Hit& hit) {
-    if (!is_of_rows_) {
+    if (!is_two_layers_) {
         jet.bend_sample(hit.place, bend_of_slope_, activity);
         jet.push(jump_, hit.u, activity);
         return;

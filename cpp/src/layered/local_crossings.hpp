@@ -20,6 +20,7 @@
 #include "layered/approach.hpp"
 #include "layered/event_search.hpp"
 #include "layered/jet.hpp"
+#include "layered/unit_sizes.hpp"
 
 namespace reluflow::layered {
 
@@ -35,6 +36,8 @@ class LocalCrossings {
 
     void clear() noexcept { crossings_.clear(); }
     const std::vector<Crossing>& crossings() const noexcept { return crossings_; }
+    /// What defects of a step with crossings are compared with.
+    UnitSizes& sizes() noexcept { return sizes_; }
 
     /// Takes the crossings in [0, end] into `jet` and `activity`, at most so many. Returns the first u at which an
     /// event ends the step, with its contacts, or a value > end if none does.
@@ -62,7 +65,7 @@ class LocalCrossings {
     /// What a crossing changes: for two layers the series of b, for more the jump of the velocity of θ.
     struct Push {
         double rate = 0.0;   // of z of the place
-        double speed = 0.0;  // the largest entry of it, over that of what it is a multiple of for two layers
+        double speed = 0.0;  // b' for two layers; for more, what it is as a part of the unit that it changes most
     };
     void search(const Jet& jet, const Activity& activity, double from, double end);
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
@@ -79,8 +82,9 @@ class LocalCrossings {
 
     const Graph* graph_;
     const Matrix* X_;
-    bool is_of_rows_ = false;  // of two layers, where units feel each other through the outputs alone
-    double worth_ = 0.0;       // the defect for each unit of `share`; 0: not known yet
+    bool is_two_layers_ = false;  // whose units feel each other through the outputs alone
+    UnitSizes sizes_;
+    double worth_ = 0.0;  // the defect for each unit of `share`; 0: not known yet
     bool is_measured_ = false;
     bool is_doubtful_ = false;
     double span_ = 1.0;       // rescaled time of one unit of u

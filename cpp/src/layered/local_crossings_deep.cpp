@@ -52,7 +52,6 @@ LocalCrossings::Push LocalCrossings::push_of_all(const Jet& jet, const Activity&
             else if (edge.tap == Tap::activated)
                 above += entries.col(p.unit).dot(back_[v]);
         }
-    if (p.node == last) return {};  // an output that is cut itself
     jump_.setZero(jet.theta(0).size());
     for (Vector& back : back_) back.setZero();
     back_[p.node][p.unit] = 1.0;
@@ -74,7 +73,7 @@ LocalCrossings::Push LocalCrossings::push_of_all(const Jet& jet, const Activity&
     const double square = jump_.squaredNorm();
     jump_ *= rate;
     bend_of_slope_ = jump;
-    return {rate * square, largest(jump_)};
+    return {rate * square, sizes_.part(jump_) * largest(jet.theta(0))};
 }
 
 }  // namespace reluflow::layered

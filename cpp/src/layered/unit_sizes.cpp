@@ -39,10 +39,33 @@ UnitSizes::UnitSizes(const Graph& graph) : size_(1, 0.0), first_(1, 0.0), second
         for (Index row = 0; row < edge.rows; ++row)
             for (Index col = 0; col < edge.cols; ++col)
                 if (const Index g = edge.at(row, col); g >= 0) unit_[g] = edge.source == 0 ? row : col;
-    const auto units = static_cast<std::size_t>(graph.node(1).size);
-    size_.resize(units);
-    first_.resize(units);
-    second_.resize(units);
+    resize(static_cast<std::size_t>(graph.node(1).size));
+}
+
+UnitSizes UnitSizes::by_row(const Graph& graph) {
+    UnitSizes sizes;
+    sizes.unit_.assign(static_cast<std::size_t>(graph.parameters()), 0);
+    Index first = 0;
+    for (int v = 1; v < graph.count(); ++v) {
+        const Node& node = graph.node(v);
+        for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
+            if (node.bias[u] >= 0) sizes.unit_[node.bias[u]] = first + u;
+        for (const int e : node.incoming) {
+            const Edge& edge = graph.edges()[e];
+            for (Index row = 0; row < edge.rows; ++row)
+                for (Index col = 0; col < edge.cols; ++col)
+                    if (const Index g = edge.at(row, col); g >= 0) sizes.unit_[g] = first + row;
+        }
+        first += node.size;
+    }
+    sizes.resize(static_cast<std::size_t>(first));
+    return sizes;
+}
+
+void UnitSizes::resize(std::size_t units) {
+    size_.assign(units, 0.0);
+    first_.assign(units, 0.0);
+    second_.assign(units, 0.0);
 }
 
 void UnitSizes::take(const Vector& theta) {

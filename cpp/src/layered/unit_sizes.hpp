@@ -19,6 +19,8 @@ bool feels_outputs_alone(const Graph& graph);
 class UnitSizes {
   public:
     explicit UnitSizes(const Graph& graph);
+    /// Of any network, with what enters a unit compared with the largest entry of it.
+    static UnitSizes by_row(const Graph& graph);
 
     /// Each unit is measured for itself, as it feels the others through the outputs alone.
     bool by_unit() const noexcept { return !unit_.empty(); }
@@ -35,6 +37,9 @@ class UnitSizes {
     bool is_hidden(Index unit) const;
 
   private:
+    UnitSizes() = default;
+    void resize(std::size_t units);
+
     std::vector<Index> unit_;  // of each parameter; empty if all are compared with the largest entry
     std::vector<double> size_;
     std::vector<double> first_, second_;  // workspace, a number for each unit

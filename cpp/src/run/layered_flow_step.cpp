@@ -76,7 +76,7 @@ bool LayeredFlow::expand(bool for_crossings) {
         if (p < kFirstOrder) continue;
         if (p == kFirstOrder) {
             guess = EventSearch::guess(jet_);
-            if (for_crossings) guess = std::max(guess, kLonger * reached_ / span_);
+            if (for_crossings && may_share()) guess = std::max(guess, kLonger * reached_ / span_);
         }
         const double length = allowed(p);
         if (length > kEventRoom * guess) break;
@@ -299,18 +299,17 @@ bool LayeredFlow::is_accurate(double u) {
     probe_.velocity(multipliers_.data(), velocity_);
     log_loss_at_end_ = probe_.duals().log_loss(probe_.outputs());
     rate_ = (rate_ - velocity_) * u;  // what the step misses
-    if (sizes_of_units_.by_unit()) sizes_of_units_.take(end_);
-    const double defect =
-        sizes_of_units_.by_unit() ? sizes_of_units_.part(rate_) * largest(end_) : rate_.cwiseAbs().maxCoeff();
+    const bool is_shared = !crossings_.crossings().empty();
+    UnitSizes& sizes = is_shared ? crossings_.sizes() : sizes_of_units_;
+    if (sizes.by_unit()) sizes.take(end_);
+    const double defect = sizes.by_unit() ? sizes.part(rate_) * largest(end_) : rate_.cwiseAbs().maxCoeff();
     // The rounding of a velocity: it matters where θ is large and almost at rest.
     const double rounding = kRounding * velocity_.cwiseAbs().maxCoeff() * u;
     bool falls = has_fallen();
     if (!balance_.are_followed(state_.theta, end_, rate_)) return false;
-    const double part = crossings_.crossings().empty() ? kDefectPart : kMeasuredPart;
-    const double most = part * tolerance();
-    const bool is_followed = sizes_of_units_.by_unit()
-                                 ? sizes_of_units_.are_within(rate_, velocity_, most, kRounding * u)
-                                 : defect <= most * largest(end_) + rounding;
+    const double most = (is_shared ? kMeasuredPart : kDefectPart) * tolerance();
+    const bool is_followed = sizes.by_unit() ? sizes.are_within(rate_, velocity_, most, kRounding * u)
+                                             : defect <= most * largest(end_) + rounding;
     probed_ = falls && is_followed;
     if (!falls && is_followed) falls = !rises_within();
     if (falls && is_followed) crossings_.learn(u, defect);
