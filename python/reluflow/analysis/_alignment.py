@@ -168,7 +168,7 @@ def alignment_bound(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float, 
     0.724
     """
     R = np.sqrt(1.0 - _delta(delta) / (8.0 if truth(printed, "printed") else 4.0))
-    cosine, rate = numbers(start, "start"), numbers(pull, "pull")
+    cosine, rate = _starts_and_pulls(start, pull)
     with np.errstate(divide="ignore", invalid="ignore"):
         time = (np.arctanh((1.0 - delta) / R) - np.arctanh(cosine / R)) / (rate * R)
     return np.where(cosine >= 1.0 - delta, 0.0, time)
@@ -183,10 +183,22 @@ def limit_time(start: npt.ArrayLike, pull: npt.ArrayLike, *, delta: float) -> Fl
     >>> limit_time([0.0, 0.5, 0.99], 1.0, delta=0.1).round(4)
     array([1.4722, 0.9229, 0.    ])
     """
-    cosine, rate = numbers(start, "start"), numbers(pull, "pull")
+    cosine, rate = _starts_and_pulls(start, pull)
     with np.errstate(divide="ignore", invalid="ignore"):
         time = (np.arctanh(1.0 - _delta(delta)) - np.arctanh(cosine)) / rate
     return np.where(cosine >= 1.0 - delta, 0.0, time)
+
+
+def _starts_and_pulls(start: npt.ArrayLike, pull: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    cosine, rate = numbers(start, "start"), numbers(pull, "pull")
+    try:
+        shape = np.broadcast_shapes(cosine.shape, rate.shape)
+    except ValueError:
+        expected = f"have the shape of start, {cosine.shape}, or one that numpy broadcasts with it"
+        raise invalid("pull", expected, f"the shape {rate.shape}") from None
+    if (rate < 0).any():
+        raise invalid("pull", "hold norms of at least 0", f"{rate[rate < 0][0]:g}")
+    return np.broadcast_to(cosine, shape), np.broadcast_to(rate, shape)
 
 
 def _delta(value: float) -> float:

@@ -60,7 +60,8 @@ def suggest_steps(solution: Solution | DeepSolution, *, budget: float = _FLOP_BU
     """
     most = positive(budget, "budget") / _step_cost(solution)
     end = positive(solution.t_end - solution.t_start, "the time that the solution covers")
-    small = 10.0 ** np.ceil(np.log10(end) - np.log10(most))
+    with np.errstate(over="ignore"):  # a budget for no step at all: the smaller of the two below is the other one
+        small = 10.0 ** np.ceil(np.log10(end) - np.log10(most))
     small = min(float(small), 10.0 ** np.floor(np.log10(end)) / _STEP_RATIO)
     return float(_STEP_RATIO * small), float(small)
 

@@ -133,7 +133,7 @@ def axes_of(W: FloatArray, basis: npt.ArrayLike | None, n_axes: int = 2) -> Floa
 
 
 def _leading(W: FloatArray, n_axes: int) -> FloatArray:
-    if not np.isscalar(n_axes) or n_axes not in (2, 3):
+    if not isinstance(n_axes, (int, np.integer)) or n_axes not in (2, 3):
         raise invalid("n_axes", "be 2 or 3", repr(n_axes))
     d = W.shape[1]
     axes = np.zeros((n_axes, d))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, instance, invalid
+from .._validation import REAL_KINDS, FloatArray, instance, invalid
 from ..datasets._dataset import one_target
 from ..descent import DescentResult
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
@@ -32,7 +32,7 @@ ONE_OUTPUT = (
 def numbers(value: npt.ArrayLike, name: str) -> FloatArray:
     """Return floats of any shape; missing ones may be nan."""
     try:
-        if not np.iscomplexobj(value):
+        if np.asarray(value).dtype.kind in REAL_KINDS + "O":
             return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         pass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, ReadOnly, freeze, invalid, real_array
+from .._validation import FloatArray, PatternArray, ReadOnly, freeze, integer, invalid, real_array
 from ..datasets import Dataset
 from ..descent import DescentResult
 from ..flow._arguments import check_pattern
@@ -136,12 +136,19 @@ class States(ReadOnly):
         return last_signs(self.a)
 
     def at(self, index: int) -> Network:
-        """Return the network at the time number `index`."""
+        """Return the network at the time number `index`, from the end if it is negative.
+
+        Raises
+        ------
+        ValueError
+            There is no such time.
+        """
+        k = integer(index, "index", least=-len(self), most=len(self) - 1)
         return Network(
-            self.W[index],
-            self.a[index],
+            self.W[k],
+            self.a[k],
             leak=self.leak,
-            pattern=self.pattern[index],
+            pattern=self.pattern[k],
             bias_input=self.data.bias_input,
         )
 

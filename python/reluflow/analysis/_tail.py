@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, invalid, real, real_array, truth
+from .._validation import FloatArray, invalid, place, real, real_array, truth
 from ._inputs import numbers
 
 
@@ -38,8 +38,17 @@ class TailFit:
     from_log_t: float
 
     def __call__(self, log_t: npt.ArrayLike) -> FloatArray:
-        """Evaluate the fit at log times above 0."""
-        return np.asarray(_columns(np.asarray(log_t, dtype=float)) @ [self.limit, self.slope, self.loglog])
+        """Evaluate the fit at log times above 0, shape (k,) for one or several of them.
+
+        Raises
+        ------
+        ValueError
+            `log_t` holds anything else.
+        """
+        at = real_array(np.atleast_1d(numbers(log_t, "log_t")), "log_t", "(k,)")
+        if not (at > 0).all():
+            raise invalid("log_t", "hold numbers above 0", place(at, ~(at > 0)))
+        return np.asarray(_columns(at) @ [self.limit, self.slope, self.loglog])
 
 
 def tail_fit(log_t: npt.ArrayLike, values: npt.ArrayLike, *, tail: float = 0.5, loglog: bool = False) -> TailFit:

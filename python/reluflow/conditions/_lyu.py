@@ -285,6 +285,7 @@ def _given(w: npt.ArrayLike, d: int) -> list[FloatArray]:
     vector = real_array(w, "w", "(d,)")
     if len(vector) != d or not np.any(vector):
         raise invalid("w", f"be a vector of {d} entries, not all 0", f"{vector.tolist()}")
+    vector = vector / np.abs(vector).max()  # its square stays in the range of doubles
     return [vector / np.linalg.norm(vector)]
 
 

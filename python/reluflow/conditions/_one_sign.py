@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer, leak_value
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, integer
 from ..datasets import Dataset
+from ..datasets._margin import leak_of_samples
 from ..datasets._margin import linear_margin as solve
 from ._cuts import CutSearch
 from ._lyu import positive_shares
@@ -85,7 +86,7 @@ def one_sign_margin(data: Dataset, *, leak: float, max_cuts: int = MAX_CUTS) -> 
     (True, 0.0625, array([1, 2]))
     """
     check_data(data)
-    slope, limit = leak_value(leak), integer(max_cuts, "max_cuts")
+    slope, limit = leak_of_samples(leak), integer(max_cuts, "max_cuts")
     share = positive_shares(data, slope)
     found = solve(data.X * share[:, None], data.y) if share.all() else None
     if found is None or not found.separable:  # γ⁺ <= 0: the margin 0 of the zero output is not below it

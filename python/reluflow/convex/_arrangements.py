@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._validation import FloatArray, ReadOnly, Seed, generator, integer, real_array
-from ._inputs import fixed, fixed_bool, row_space
+from .._validation import FloatArray, ReadOnly, Seed, generator, integer
+from ._inputs import fixed, fixed_bool, matrix_of, row_space
 
 DEFAULT_LIMIT = 1_000_000  # patterns; at n = 60, d = 8 they take 0.1 GB and a few seconds
 N_POSITION_TESTS = 64  # random subsets looked at to tell whether data are in general position
@@ -151,7 +151,7 @@ def arrangements(X: npt.ArrayLike, *, limit: int = DEFAULT_LIMIT) -> Arrangement
     >>> sorted(found.patterns.astype(int).tolist())
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    inputs = real_array(X, "X", "(n, d)")
+    inputs = matrix_of(X)
     most = integer(limit, "limit")
     if not inputs.any():
         whole = np.ones((1, len(inputs)), dtype=np.bool_)
@@ -199,7 +199,7 @@ def sample_arrangements(X: npt.ArrayLike, count: int, seed: Seed = 0) -> Arrange
     >>> len(found), found.n_expected, found.coverage
     (6, 6, 1.0)
     """
-    inputs = real_array(X, "X", "(n, d)")
+    inputs = matrix_of(X)
     draws = integer(count, "count")
     rng = generator(seed)
     basis, expected = _prepared(inputs)

@@ -151,10 +151,10 @@ def _asked(solution: Any, asked: dict[str, Any]) -> tuple[Network, dict[str, Any
     """Return the network to judge and what it was trained for."""
     names = ("weight_decay", "loss", "reduction")
     if isinstance(solution, Network):
-        if asked["loss"] not in SEVERAL_LOSSES:
+        if not isinstance(asked["loss"], str) or asked["loss"] not in SEVERAL_LOSSES:
             raise invalid("loss", "be 'squared' or 'cross_entropy' for several outputs", repr(asked["loss"]))
         decay = 0.0 if asked["weight_decay"] is None else positive(asked["weight_decay"], "weight_decay")
-        reduction = check_reduction(asked["reduction"] or "sum")
+        reduction = check_reduction("sum" if asked["reduction"] is None else asked["reduction"])
         return solution, {"weight_decay": decay, "loss": asked["loss"], "reduction": reduction}
     own = {name: solution.settings[name] for name in names}
     for name in names:

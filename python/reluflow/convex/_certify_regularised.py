@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 
 from .._validation import FloatArray, invalid, positive
 from ..datasets import Dataset
-from ..losses import LossName, ReductionName, check_loss, is_of_margins
+from ..losses import LossName, ReductionName, check_loss, check_reduction, is_of_margins
 from ..networks import Network
 from ._inputs import Deadline, rectify
 from ._kkt import on_boundary
@@ -65,16 +65,17 @@ def training_of(
             if value is not None and not (np.isscalar(value) and value == own[name]):
                 raise invalid(name, f"be that of the run, {own[name]!r} (solution.final takes any)", repr(value))
         return Training(**own) if own["weight_decay"] or not is_of_margins(own["loss"]) else None
+    used = "sum" if reduction is None else check_reduction(reduction)
     if weight_decay is None:
         if loss is not None and not is_of_margins(check_loss(loss)):
-            return Training(0.0, loss, reduction or "sum")
+            return Training(0.0, loss, used)
         for name in ("loss", "reduction"):
             if given[name] is not None:
                 raise invalid(name, "be left out without weight_decay, for the max-margin problem", repr(given[name]))
         return None
     if loss is None:
         raise invalid("loss", "be given beside weight_decay", "None")
-    return Training(positive(weight_decay, "weight_decay"), loss, reduction or "sum")
+    return Training(positive(weight_decay, "weight_decay"), loss, used)
 
 
 def certify_regularised(

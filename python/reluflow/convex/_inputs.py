@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._linear_algebra import svd
 from .._validation import FloatArray, freeze, invalid, place, real_array
 from ..datasets import Dataset
-from ..datasets._dataset import one_target
+from ..datasets._dataset import check_sizes_of_rows, one_target
 from ..losses import require_labels
 
 # An entry of a dual vector is nothing if its term |λ_i||x_i| is this small beside the largest one.
@@ -59,6 +59,13 @@ def check_data(data: object) -> Dataset:
         expected = "be positive for a problem of margins: leave out the samples that count nothing"
         raise invalid("data.weights", expected, place(checked.counts, nothing))
     return checked
+
+
+def matrix_of(X: npt.ArrayLike) -> FloatArray:
+    """Return inputs (n, d) that are given without labels, where rows of zeros have a meaning."""
+    inputs = real_array(X, "X", "(n, d)")
+    check_sizes_of_rows(inputs, "X")
+    return inputs
 
 
 def check_duals(duals: npt.ArrayLike, data: Dataset) -> FloatArray:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import FloatArray, IntArray, leak_value
+from .._validation import FloatArray, IntArray
 from ..datasets import Dataset
-from ..datasets._margin import linear_margin
+from ..datasets._margin import leak_of_samples, linear_margin
 from ._inputs import check_data, fixed
 
 
@@ -164,7 +164,7 @@ def leaky_linear_margin(data: Dataset, *, leak: float) -> LeakyLinearMargin:
     (array([0.5, 2. ]), array([1., 1.]))
     """
     checked = check_data(data)
-    alpha = leak_value(leak)
+    alpha = leak_of_samples(leak)
 
     def one(label: int) -> Separator:
         rows = (checked.y * np.where(checked.y == label, 1.0, alpha))[:, None] * checked.X

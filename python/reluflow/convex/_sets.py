@@ -13,9 +13,10 @@ import numpy.typing as npt
 from .._least_distance import project_on_cone
 from .._validation import FloatArray, ReadOnly, integer, invalid, leak_value, real_array
 from ..datasets import Dataset
+from ..datasets._dataset import check_sizes_of_rows
 from ._arrangements import arrangements
 from ._bounds import dual_norm
-from ._inputs import Deadline, check_data, check_duals, fixed, fixed_bool, rectify, row_space
+from ._inputs import Deadline, check_data, check_duals, fixed, fixed_bool, matrix_of, rectify, row_space
 from ._solution import BoolArray
 
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # turns between the points of a Fibonacci sphere
@@ -136,7 +137,7 @@ def rectified_outline(X: npt.ArrayLike, *, n_points: int = 720, leak: float = 0.
     >>> rectified_outline([[1.0, 0.0], [0.0, 1.0]], n_points=4).rectified.round(12).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
     """
-    inputs = real_array(X, "X", "(n, d)")
+    inputs = matrix_of(X)
     if inputs.shape[1] not in (2, 3):
         raise invalid("X", "have 2 or 3 columns", f"{inputs.shape[1]}")
     u = _unit_vectors(inputs.shape[1], integer(n_points, "n_points"))
@@ -167,7 +168,7 @@ def spikes(X: npt.ArrayLike) -> Spikes:
     >>> found.samples.tolist(), found.length.round(6).tolist()
     ([0, 1], [1.715634, 1.429475])
     """
-    inputs = real_array(X, "X", "(n, d)")
+    inputs = matrix_of(X)
     samples, rows = [], []
     for i in range(len(inputs)):
         point = project_on_cone(inputs[i], -np.delete(inputs, i, axis=0))[0]
@@ -255,14 +256,15 @@ def polar_set(
     array([[ 0.582875,  0.      ],
            [ 0.      , -0.699557]])
     """
-    inputs, ways = real_array(X, "X", "(n, d)"), real_array(directions, "directions", "(k, n)")
+    inputs, ways = matrix_of(X), real_array(directions, "directions", "(k, n)")
     if ways.shape[1] != len(inputs):
         raise invalid("directions", f"have {len(inputs)} columns, one a sample", f"{ways.shape[1]}")
     if not ways.any(axis=1).all():
         raise invalid("directions", "have no row of zeros", f"zeros at row {int(np.argmin(ways.any(axis=1)))}")
+    ways = ways / 2.0 ** np.floor(np.log2(np.abs(ways).max(axis=1, keepdims=True)))  # products stay in range
     alpha = leak_value(leak)
     if vectors is not None:
-        given = real_array(vectors, "vectors", "(p, d)")
+        given = _given_vectors(vectors, inputs.shape[1])
         sizes = np.abs(rectify(given @ inputs.T, alpha) @ ways.T).max(axis=0)
     else:
         sizes = _gauges(inputs, ways, alpha)
@@ -270,6 +272,14 @@ def polar_set(
         return fixed(
             np.where(sizes[:, None] > 0, ways / sizes[:, None], np.where(ways == 0, 0.0, np.sign(ways) * np.inf))
         )
+
+
+def _given_vectors(vectors: npt.ArrayLike, d: int) -> FloatArray:
+    given = real_array(vectors, "vectors", "(p, d)")
+    if not len(given) or given.shape[1] != d:
+        raise invalid("vectors", f"have at least one row, and {d} columns as X", f"the shape {given.shape}")
+    check_sizes_of_rows(given, "vectors")
+    return given
 
 
 def _gauges(X: FloatArray, ways: FloatArray, leak: float) -> FloatArray:

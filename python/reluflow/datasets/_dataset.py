@@ -274,12 +274,17 @@ def checked_inputs(value: npt.ArrayLike, bias: float | None, name: str = "X") ->
     if zero.any():
         found = f"zeros only at row {int(np.argmax(zero))} ({_WAYS_TO_A_BIAS})"
         raise invalid(name, "have no row of zeros", found)
-    largest = np.abs(X).max(axis=1)
-    outside = (largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM)
+    check_sizes_of_rows(X, name)
+    return X
+
+
+def check_sizes_of_rows(X: FloatArray, name: str) -> None:
+    """Refuse rows that are not zero and whose squares leave the range of doubles."""
+    largest = np.abs(X).max(axis=1, initial=0.0)
+    outside = (largest > 0) & ((largest < MIN_ROW_NORM) | (largest > MAX_ROW_NORM))
     if outside.any():
         expected = f"have a largest entry between {MIN_ROW_NORM:g} and {MAX_ROW_NORM:g} in each row"
         raise invalid(name, expected, place(largest, outside))
-    return X
 
 
 def checked_targets(value: npt.ArrayLike, n: int, name: str = "y", rows: str = "X") -> FloatArray:

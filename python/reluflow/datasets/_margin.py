@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._least_distance import least_norm
-from .._validation import FloatArray, IntArray, ReadOnly, freeze
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid, leak_value
 
 SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it; the solver itself reaches 1e-12
 # Sizes of max |x_i| in the first pass. One pass sees margins down to about 1e-8 of it; the next ones look further down.
@@ -20,6 +20,8 @@ SUPPORT_RTOL = 1e-9  # margins this close to the least one count as attaining it
 FIRST_SIZES = (1.0, 1e4, 1e8)
 # Sizes of samples further apart than this are divided out.
 WIDE = 1e6
+# Multipliers of a sample that is shrunk by less than this leave the range of doubles.
+SMALLEST_LEAK = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,14 @@ class MaxMargin(ReadOnly):
         """The unit vector w / |w|; zeros if not separable."""
         norm = float(np.linalg.norm(self.w))
         return self.w / norm if norm > 0 else self.w
+
+
+def leak_of_samples(leak: object) -> float:
+    """Return a leak that the samples of one class are to be multiplied by: the products are to stay in range."""
+    number = leak_value(leak)
+    if 0 < number < SMALLEST_LEAK:
+        raise invalid("leak", f"be 0 or at least {SMALLEST_LEAK:g}, for margins of leaky samples", repr(number))
+    return number
 
 
 def linear_margin(X: FloatArray, y: FloatArray) -> MaxMargin:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._validation import FloatArray, Seed, generator, integer, invalid, real, real_array
-from ._dataset import Dataset, one_target
+from .._validation import FloatArray, Seed, generator, integer, invalid, real
+from ._dataset import Dataset, checked_inputs, one_target
 
 TABLE_INPUTS = 50  # d in [LLWA, App. J]
 TABLE_BIAS = 0.1  # the value of the extra input there
@@ -158,7 +158,8 @@ def linear_teacher(
 
 
 def _all_positive(half: FloatArray) -> Dataset:
-    return Dataset(half, np.ones(len(real_array(half, "half", "(n, d)"))))
+    X = checked_inputs(half, None, "half")
+    return Dataset(X, np.ones(len(X)))
 
 
 def _half(n: int) -> int:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import atomic_write
+from .._files import atomic_write, checked_path
 from .._validation import instance, integer, invalid, optional_module
 from ..analysis import Directions, EventMarks
 from ._directions import draw_dots, draw_rim, marker_areas, time_text
@@ -74,7 +74,7 @@ def animate_directions(
     animation = optional_module("matplotlib.animation", "viz")
     instance(directions, "directions", Directions, "what analysis.directions returns")
     check_marks(events)
-    target = Path(path)
+    target = checked_path(path)
     kind = target.suffix.lower()
     if kind not in _ENDINGS:
         raise invalid("path", "end in .gif, .mp4 or .html", repr(target.name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray, integer, invalid, real_array
+from .._validation import FloatArray, integer, invalid, place, real_array
 from ..analysis import Timeline
 from ._axes import Columns, begin, curve, dims, figure, log_values, look
 from ._legend import add_legend
@@ -108,6 +108,9 @@ def gathering(
     ax = begin(angles, ax, name="angles", source="analysis.angles_to_group", fits=object)
     values = real_array(angles, "angles", "(k, m)", is_finite=False)
     times, log_times = (_one_each(v, name, len(values), "times") for v, name in ((t, "t"), (log_t, "log_t")))
+    beyond = ~(log_times < np.inf)
+    if beyond.any():
+        raise invalid("log_t", "hold finite numbers, or -inf where t is 0", place(log_times, beyond))
     x = time_axis(ax, times, log_times)
     _by_sign(ax, x, np.degrees(values), _one_each(sign, "sign", values.shape[1], "neurons"), keywords)
     ax.set_ylim(bottom=0)

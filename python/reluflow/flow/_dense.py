@@ -92,7 +92,7 @@ class Dense:
             node_of[times >= self.rest(clock)] = len(nodes) - 1
         pattern, done = np.array(self.raw["pattern0"]), 0
         for node in np.unique(node_of).tolist():
-            self.events.apply(pattern, done, int(self.n_events[node]))
+            self.events._apply(pattern, done, int(self.n_events[node]))
             done = max(done, int(self.n_events[node]))
             here = np.flatnonzero(node_of == node)
             wanted, place = np.unique(times[here], return_inverse=True)

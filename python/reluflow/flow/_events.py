@@ -17,7 +17,9 @@ from .._validation import (
     PatternArray,
     freeze,
     instance,
+    integer,
     invalid,
+    place,
     real,
     real_array,
 )
@@ -126,16 +128,41 @@ class EventTable(EventColumns):
         ValueError
             A pattern that is no integer matrix or too small for the events, or `until` is no number.
         """
-        signs = real_array(pattern, "pattern", "(m, n)").astype(np.int8)
+        given = real_array(pattern, "pattern", "(m, n)")
+        no_sign = ~np.isin(given, (-1.0, 0.0, 1.0))
+        if no_sign.any():
+            raise invalid("pattern", "hold the signs -1, 0 and 1 only", place(given, no_sign))
+        signs = given.astype(np.int8)
         last = len(self) if until is None else int(np.searchsorted(self.t, real(until, "until"), side="right"))
         needed = (int(self.neuron.max(initial=-1)) + 1, int(self.sample.max(initial=-1)) + 1)
         if signs.shape[0] < needed[0] or signs.shape[1] < needed[1]:
             raise invalid("pattern", f"have at least the shape {needed}", f"the shape {signs.shape}")
-        self.apply(signs, 0, last)
+        self._apply(signs, 0, last)
         return signs
 
     def apply(self, pattern: PatternArray, first: int, last: int) -> None:
-        """Change `pattern` in place by the events `first` to `last` - 1; it must fit them."""
+        """Change `pattern` in place by the events `first` to `last` - 1.
+
+        Raises
+        ------
+        ValueError
+            A pattern that is no array of shape (m, n) that can be changed in place, or too small for these events, or
+            there are no such events.
+        """
+        end = integer(last, "last", least=0, most=len(self))
+        begin = integer(first, "first", least=0, most=end)
+        if not isinstance(pattern, np.ndarray) or pattern.ndim != 2 or pattern.dtype.kind != "i":
+            expected = "be an array of integers of shape (m, n), which is changed in place"
+            raise invalid("pattern", expected, f"a value of type {type(pattern).__name__}")
+        if not (pattern.flags.writeable and pattern.flags.c_contiguous):
+            raise invalid("pattern", "be C-contiguous and not read-only, as np.array(pattern) is", "another array")
+        part = slice(begin, end)
+        needed = (int(self.neuron[part].max(initial=-1)) + 1, int(self.sample[part].max(initial=-1)) + 1)
+        if pattern.shape[0] < needed[0] or pattern.shape[1] < needed[1]:
+            raise invalid("pattern", f"have at least the shape {needed}", f"the shape {pattern.shape}")
+        self._apply(pattern, begin, end)
+
+    def _apply(self, pattern: PatternArray, first: int, last: int) -> None:
         part = slice(first, last)
         pairs = self.neuron[part].astype(np.int64) * pattern.shape[1] + self.sample[part]
         codes = self.code[part]
@@ -191,7 +218,7 @@ def codes_with_deaths(table: EventTable, start: PatternArray) -> npt.NDArray[np.
     ends: IntArray = np.flatnonzero(np.diff(table.tie, append=-1)) + 1
     first = 0
     for last in ends.tolist():
-        table.apply(signs, first, last)
+        table._apply(signs, first, last)
         for k in range(first, last):
             if codes[k] == _SLIDE and not (signs[table.neuron[k]] > 0).any():
                 codes[k] = _DIE
@@ -203,7 +230,7 @@ def codes_with_deaths(table: EventTable, start: PatternArray) -> npt.NDArray[np.
 def pattern_at(events: EventTable, start: PatternArray, time: float, clock: str) -> PatternArray:
     """Return the pattern `start`, changed by all events up to and at a time; `clock` is "t" or "log_t"."""
     current = np.array(start)
-    events.apply(current, 0, int(np.searchsorted(getattr(events, clock), time, side="right")))
+    events._apply(current, 0, int(np.searchsorted(getattr(events, clock), time, side="right")))
     freeze(current)
     return current
 
@@ -220,7 +247,7 @@ def replayed(events: EventTable, start: PatternArray, t: npt.ArrayLike, log_t: n
     out = np.empty((len(ends), *current.shape), dtype=np.int8)
     done = 0
     for k, end in enumerate(ends.tolist()):
-        events.apply(current, done, end)
+        events._apply(current, done, end)
         out[k] = current
         done = end
     return out

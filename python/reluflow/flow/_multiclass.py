@@ -116,6 +116,8 @@ class MultiClassSolution:
         >>> sol.of(8) is sol[2]
         True
         """
+        if isinstance(label, np.ndarray):  # to compare it with a class is no question of yes or no
+            raise invalid("label", "be one of " + ", ".join(repr(known) for known in self.classes), "an array")
         for known, solution in zip(self.classes, self.solutions, strict=True):
             if type(known) is type(label) and known == label:
                 return solution

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._digest import content_digest, hash_of
 from .._files import read_archive, write_archive
 from .._html import card
-from .._validation import FloatArray, Seed, freeze, generator, invalid, leak_value, positive, real_array
+from .._validation import FloatArray, Seed, freeze, generator, integer, invalid, leak_value, positive, real_array
 from ._balance import balance_weights
 from ._graph import Node, Spec, nodes_of, parameter_count, spec_of
 from ._layers import Layer, as_layers, build, input_shape
@@ -308,8 +308,17 @@ class DeepNetwork:
         return found
 
     def matrix(self, node: int, edge: int = 0) -> FloatArray:
-        """Return const + θ[idx] of an edge of a node, shape (size, source size)."""
-        wire = self.nodes[node].edges[edge]
+        """Return const + θ[idx] of an edge of a node, shape (size, source size).
+
+        Raises
+        ------
+        ValueError
+            There is no such node, or it has no such edge: node 0, the inputs, has none.
+        """
+        edges = self.nodes[integer(node, "node", least=1, most=len(self.nodes) - 1)].edges
+        if not edges:
+            raise invalid("node", "be one with an edge", f"node {node}, which has none")
+        wire = edges[integer(edge, "edge", least=0, most=len(edges) - 1)]
         entries = np.where(wire.idx >= 0, self.theta[wire.idx], 0.0)
         matrix: FloatArray = entries if wire.const is None else entries + wire.const
         return matrix

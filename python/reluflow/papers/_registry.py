@@ -44,6 +44,8 @@ def claims(ids: str | Iterable[str] = "all") -> tuple[Claim, ...]:
     >>> [claim.title for claim in rf.papers.claims(["PL-OS", "PL-W"])]
     ['Orthogonal separability', 'The max-margin vectors']
     """
+    if not isinstance(ids, Iterable):
+        raise invalid("ids", "be 'all', papers or ids of claims", repr(ids))
     wanted = [ids] if isinstance(ids, str) else list(ids)
     if not wanted:
         raise invalid("ids", "name at least one claim, a paper or 'all'", "none")

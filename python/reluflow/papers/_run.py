@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from .._core import __version__
-from .._validation import integer, invalid, optional_module
+from .._validation import instance, integer, invalid, optional_callable, optional_module, truth
 from ._digest import code_digest
 from ._execute import RESULT
 from ._jobs import Job, run_apart, run_here
@@ -78,6 +78,9 @@ def reproduce(
     chosen = claims(ids)
     integer(seed, "seed", least=0)
     integer(n_threads, "n_threads")
+    truth(quick, "quick")
+    truth(again, "again")
+    optional_callable(progress, "progress")
     for module, extra in (("pandas", "analysis"), ("matplotlib", "viz"), ("cvxpy", "convex"), ("sklearn", "data")):
         optional_module(module, extra)
     folder = _folder(out)
@@ -107,12 +110,14 @@ def _silent(update: Update) -> None:
 def _images(mnist: str | os.PathLike[str] | None) -> str:
     if mnist is None:
         return ""
+    instance(mnist, "mnist", (str, os.PathLike), "None or the path of a folder")
     if not Path(mnist).is_dir():
         raise FileNotFoundError(f"mnist must name a folder with its IDX files, found no folder {str(mnist)!r}")
     return str(Path(mnist).resolve())
 
 
 def _folder(out: str | os.PathLike[str]) -> Path:
+    instance(out, "out", (str, os.PathLike), "the path of a folder")
     path = Path(out)
     try:
         path.mkdir(parents=True, exist_ok=True)
