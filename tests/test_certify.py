@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import reluflow as rf
 from reluflow import convex
 from reluflow._least_distance import nonnegative
+from reluflow.convex import _conic
 
 
 def phi(Z, leak):
@@ -243,6 +245,19 @@ def test_a_time_limit_leaves_the_bounds_found_by_then():
     assert certificate.lower <= case.global_norm2 / 2 <= certificate.upper
     # The multipliers alone prove P/v.
     assert certificate.lower >= certificate.value / certificate.dual_norm_upper - 1e-12
+
+
+def test_a_solver_that_the_time_limit_ends_in_the_first_round_has_not_failed(monkeypatch: pytest.MonkeyPatch):
+    answer = _conic._answer
+
+    def too_late(*args: Any) -> _conic.Answer:
+        return answer(*args)._replace(usable=False, status="MaxTime")
+
+    monkeypatch.setattr(_conic, "_answer", too_late)
+    case = rf.datasets.vardi_shamir_srebro("4.3")
+    certificate = rf.certify(rf.Network(*case.limit), case.data, max_seconds=1e-9)
+    assert certificate.convex.status == "time_limit"
+    assert certificate.lower <= case.global_norm2 / 2 <= certificate.upper
 
 
 def test_splitting_permuting_and_zero_neurons_change_no_verdict():

@@ -132,11 +132,11 @@ class Generation:
     def _failed(self, answer: Answer, n_rounds: int) -> Outcome:
         """End after a failure of the solver, with the last answer before it if there is one."""
         why = f"the conic solver ended with {answer.status}"
+        before, self.signs = (answer, self.signs) if self.last is None else self.last
+        if self.last_round.passed:  # the limit is the solver's own, too
+            return self._late(before, n_rounds)
         if self.last is None:
             return self._end(answer, "solver_failed", why, n_rounds)
-        before, self.signs = self.last
-        if self.last_round.passed:
-            return self._late(before, n_rounds)
         if before.slack > SLACK_TOL and self.n_raises > 0:  # it failed over the penalty
             return self._short(before, n_rounds)
         return self._end(before, "solver_failed", f"{why} in round {n_rounds}", n_rounds)
