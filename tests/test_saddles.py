@@ -329,6 +329,11 @@ def test_a_damaged_file_is_named(tmp_path):
         ({"rtol": 0.0}, "rtol must lie in"),
         ({"max_stages": 0}, "max_stages must be an integer of at least 1, found 0"),
         ({"data": 3}, "data must be a Dataset"),
+        (
+            {"data": ([[1e50, 1e50]], [1.0])},
+            r"data must have max \|y\| / max \|x\|, .* between 1e-45 and 1e\+150 .*1e-50",
+        ),
+        ({"data": ([[1e80, 1e80]], [1e90])}, r"data must have max \|y\| max \|x\|, .* between 1e-150 and .*1e\+170"),
     ],
 )
 def test_a_bad_argument_is_named(change, said):

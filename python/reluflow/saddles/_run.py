@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, freeze, integer, invalid, is_table, leak_value, real_array
@@ -22,6 +23,11 @@ from ._several import OutputWalk, flow_of_outputs
 from ._several_flow import OutputFlow
 from ._walk import Walk
 from ._watch import SaddleCallback, Watch
+
+# Infinitesimal neurons stand in a run at 1e-144 and may grow to 1e-24: a grown one is larger. Products of a rate and a
+# size, and their squares, are doubles.
+_SQUARED_SIZES = 1e-45, 1e150
+_RATES = 1e-150, 1e150
 
 
 def saddle_to_saddle(
@@ -100,6 +106,7 @@ def saddle_to_saddle(
         X = real_array(data[0], "data[0]", "(n, d)") if isinstance(data, tuple) else data.X
         rows = checked_directions(directions, X.shape[1])
         several, units, heads = flow_of_outputs(data, rows, signs, (loss, *options), watch)
+        _check_sizes(several.pair.X, several.pair.target_rows)
         return _followed(OutputWalk(several, bodies_at_start(units, heads), stages), several, units, heads, options[1])
     targets = name_of_targets(data)
     data = one_target_of(data, expected="a Dataset, a pair (X, targets), or for K outputs a MultiClassDataset")
@@ -110,8 +117,23 @@ def saddle_to_saddle(
     sides = checked_signs(signs, len(rows))
     flow = Flow(data, check_loss(loss), options[0], options[2], watch)
     check_targets(data, flow.loss, targets)
+    _check_sizes(data.X, data.y)
     begin = at_start(rows, sides, options[1])
     return _followed(Walk(flow, at_start(rows, sides, options[1]), stages), flow, begin.w, begin.a, options[1])
+
+
+def _check_sizes(X: FloatArray, targets: FloatArray) -> None:
+    """Refuse data whose neurons grow to a size or at a rate that has no place beside the infinitesimal ones."""
+    longest, largest = float(np.abs(X).max()), float(np.abs(targets).max())
+    if largest == 0:  # no neuron grows
+        return
+    for found, what, bounds in (
+        (largest / longest, "max |y| / max |x|, the square of the size that neurons grow to,", _SQUARED_SIZES),
+        (largest * longest, "max |y| max |x|, the rate at which they grow,", _RATES),
+    ):
+        if not bounds[0] <= found <= bounds[1]:
+            expected = f"have {what} between {bounds[0]:g} and {bounds[1]:g} (multiply x or y by a number)"
+            raise invalid("data", expected, f"{found:g}")
 
 
 def _followed(
