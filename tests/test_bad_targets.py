@@ -31,6 +31,10 @@ LOGISTIC = (
 )
 ONE_HOT = "data must have one target a sample (several are for a network of as many outputs, rf.Network.init("
 
+SIZES = "have a largest entry that is 0 or between 1e-100 and 1e+100"
+WEIGHTS = "weights must have a largest entry between 1e-100 and 1e+100, found 1e"
+LAYERS = rf.DeepNetwork.init([rf.Dense(2), rf.Dense(3)], dim=2, seed=0)
+
 
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -49,6 +53,14 @@ ONE_HOT = "data must have one target a sample (several are for a network of as m
         (lambda: rf.Dataset(X, ["1", "2", "3"]), "y must hold real numbers, found the dtype <U1"),
         (lambda: rf.Dataset(X, [1 + 1j, 2, 3]), "y must hold real numbers, found the dtype complex128"),
         (lambda: rf.Dataset(X, [1, 2]), "y must have one entry for each of the 3 rows of X, found 2 entries"),
+        (lambda: rf.Dataset(X, [1.0, -1e160, 2.0]), f"y must {SIZES}, found 1e+160 at row 1"),
+        (lambda: rf.integrate((X, [1e-250, 0.0, 0.0]), NET, until=1.0, loss="squared"), f"data[1] must {SIZES}, found"),
+        (
+            lambda: rf.integrate((X, 1e160 * np.eye(3)), LAYERS, until=1.0, loss="squared"),
+            f"data[1] must {SIZES}",
+        ),
+        (lambda: rf.Dataset(X, [1, 2, 3], weights=[1, 1, 1e160]), WEIGHTS),
+        (lambda: rf.Dataset(X, [1, 2, 3], weights=[0, 0, 1e-160]), WEIGHTS),
         (lambda: rf.Dataset(X, [1, 2, 3], weights=[1, 1, -1]), "weights must not be negative, found -1 at row 2"),
         (
             lambda: rf.integrate(rf.datasets.MultiClassDataset(X, [0, 2, 0]), NET, until=1.0),

@@ -15,9 +15,11 @@ from .._html import card
 from .._validation import FloatArray, freeze, instance, invalid, is_table, place, real_array
 from ._bias import BIAS_NAME, appended, bias_value, check_no_bias
 
-# Squares and products of inputs must stay inside the range of float64 (about 1e-308 to 1e308), with room for weights.
+# Squares and products of inputs, targets and what samples count must stay inside the range of float64 (about 1e-308 to
+# 1e308), with room for the weights of networks.
 MIN_ROW_NORM = 1e-100
 MAX_ROW_NORM = 1e100
+SMALLEST, LARGEST = 1e-100, 1e100
 # For a message: what asks for a bias of data, of the estimators and in the command line.
 _WAYS_TO_A_BIAS = "a bias appends a constant: bias_input=1.0, bias=True of estimators, --bias 1 in the shell"
 
@@ -302,7 +304,17 @@ def checked_targets(value: npt.ArrayLike, n: int, name: str = "y", rows: str = "
     if len(y) != n:
         found = f"{len(y)} {'rows' if several else 'entries'}"
         raise invalid(name, f"have one {'row' if several else 'entry'} for each of the {n} rows of {rows}", found)
+    check_size_of_targets(y, name)
     return y
+
+
+def check_size_of_targets(y: FloatArray, name: str) -> None:
+    """Refuse targets whose squares leave the range of doubles."""
+    sizes = np.abs(y)
+    largest = float(sizes.max(initial=0.0))
+    if largest > 0 and not SMALLEST <= largest <= LARGEST:
+        expected = f"have a largest entry that is 0 or between {SMALLEST:g} and {LARGEST:g}"
+        raise invalid(name, expected, place(sizes, sizes == largest))
 
 
 def one_target(value: object, name: str = "data", expected: str = "a Dataset") -> Dataset:
@@ -327,7 +339,7 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
     Raises
     ------
     ValueError
-        Another length, a number below 0, zeros only, or a sum beyond doubles.
+        Another length, a number below 0, zeros only, or a largest one whose square is beyond doubles.
     """
     weights = real_array(value, name, "(n,)")
     if len(weights) != n:
@@ -336,9 +348,10 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
         raise invalid(name, "not be negative", place(weights, weights < 0))
     if not weights.any():
         raise invalid(name, "be positive for at least one sample", "zeros only")
-    with np.errstate(over="ignore"):
-        if np.isinf(weights.sum()):
-            raise invalid(name, "have a finite sum", f"values up to {weights.max():.3g}")
+    largest = float(weights.max())
+    if not SMALLEST <= largest <= LARGEST:
+        expected = f"have a largest entry between {SMALLEST:g} and {LARGEST:g}"
+        raise invalid(name, expected, place(weights, weights == largest))
     return weights
 
 

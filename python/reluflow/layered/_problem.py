@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, invalid, one_of, real_array
 from ..datasets import Dataset, MultiClassDataset
-from ..datasets._dataset import weights_of_samples
+from ..datasets._dataset import check_size_of_targets, weights_of_samples
 from ._network import DeepNetwork
 from ._several import class_numbers
 
@@ -84,7 +84,9 @@ def _numbers(value: npt.ArrayLike) -> FloatArray:
         is_table = len(np.shape(value)) == 2
     except ValueError:  # ragged rows, which the check of the shape names
         is_table = False
-    return real_array(value, "data[1]", "(n, K)" if is_table else "(n,)")
+    targets = real_array(value, "data[1]", "(n, K)" if is_table else "(n,)")
+    check_size_of_targets(targets, "data[1]")
+    return targets
 
 
 def _classes(data: object, net: DeepNetwork, n: int) -> IntArray:
