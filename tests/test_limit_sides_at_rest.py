@@ -9,7 +9,8 @@ from scipy.integrate import trapezoid
 import reluflow as rf
 from reluflow.flow._beside_rest import BesideRest
 from reluflow.limits._limit_of import limit_of
-from reluflow.limits._sides import ends_of
+from reluflow.limits._sides import Seen, ends_of, told_sides
+from reluflow.limits._state import State
 from runs import with_legs
 
 # Seven samples of a cube. The first, with both labels, rests at log 2, and two neurons of one group hold it there.
@@ -144,3 +145,44 @@ def test_a_pair_of_both_labels_holds_neurons_beside_it_though_others_that_vanish
     sol = rf.integrate(data, rf.Network.init(6, 2, scale=0.3, seed=seed), until=rf.Stop(limit=True))
     assert sol.status == "reached_limit", sol.message
     assert sol.limit.network(data.X) == pytest.approx([0.0, 0.0, 2.06 / (2 * np.hypot(1.0, 0.3))], abs=1e-9)
+
+
+def whole_numbers(seed: int) -> rf.Dataset:
+    """Points of a cube of 64, some of them twice, with random labels, and a constant column."""
+    rng = np.random.default_rng(seed)
+    return rf.Dataset(np.c_[rng.integers(0, 4, (40, 3)), np.ones(40)], rng.choice([-1.0, 1.0], 40))
+
+
+@pytest.mark.parametrize("mass", [1e-2, 1.0, 30.0])
+def test_values_tell_less_of_a_side_the_more_others_move_them(mass: float) -> None:
+    """A move of neuron 0 across the boundary changes a value that neuron 1 moves as well, each by its own gradient."""
+    data = rf.Dataset([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [1, -1, 1])
+    net = rf.Network([[-1e-4, 1.0], [0.7 * mass**0.5, 0.2]], [1.0, -(mass**0.5)], leak=0.25)
+    state, rests = State.of(data, net, "logistic"), np.array([True, True, False])
+    own, others = (0.25 * 2.0) ** 2, (0.25 * 2e-4) ** 2 + mass * (2.0**2 + (0.7 * 2.0) ** 2)
+    left = Seen(state, rests).left_of(np.array([0]), np.array([0.25]), 0)
+    assert left == pytest.approx(others / (own + others), rel=1e-9)
+    assert not told_sides(state, rests)[1].any()
+
+
+def test_values_tell_the_sides_of_neurons_that_move_them_alone() -> None:
+    """Neuron 1 crosses, since it is beside neuron 0; neuron 2 sees nothing of the samples at rest, unless one is -x."""
+    X, net = (
+        [[2.0, 0.0], [2.0, 0.0], [0.0, 1.0], [-1.0, 1.0]],
+        rf.Network([[3e-4, 1], [1e-4, 1], [-2e-4, 1]], [1, 1, 1]),
+    )
+    for last, of_third in (([-1.0, 1.0], 0), ([-1.0, 0.0], -1)):
+        data, rests = rf.Dataset([*X[:3], last], [1, -1, 1, 1]), np.array([True, True, False, of_third != 0])
+        sides, told = told_sides(State.of(data, net, "logistic"), rests)
+        of_last = abs(of_third)
+        assert sides.tolist() == [[1, 1, 0, -of_last], [0] * 4, [of_third, of_third, 0, of_last]]
+        assert told.astype(int).tolist() == [[1, 1, 0, of_last], [1, 1, 0, of_last], [of_last, of_last, 0, of_last]]
+
+
+@pytest.mark.parametrize("seed", [20, 25])
+def test_neurons_cross_boundaries_at_rest_that_others_drive(seed: int) -> None:
+    """Far out they came to such boundaries in every leg, and runs ended as if the values there told their sides."""
+    data, net = whole_numbers(seed), rf.Network.init(30, 4, scale=0.01, seed=seed)
+    limits = [rf.integrate(data, net, until=rf.Stop(limit=True), rtol=rtol).limit for rtol in (None, 1e-9)]
+    assert [limit.certified for limit in limits] == [True, True], [limit.reason for limit in limits]
+    assert limits[0].network(data.X) == pytest.approx(limits[1].network(data.X), abs=1e-9)

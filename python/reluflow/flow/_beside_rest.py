@@ -17,7 +17,7 @@ from scipy.special import softmax
 from .._validation import FloatArray, IntArray, PatternArray
 from ..limits._core import find_core
 from ..limits._holding import holding
-from ..limits._sides import kept_sides
+from ..limits._sides import told_sides
 from ..limits._state import State
 from ..losses import core_weights, is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
@@ -180,13 +180,13 @@ class BesideRest:
         """Return the neurons that left, in a leg from here, the side of a sample at rest on which its value keeps them.
 
         They may be nearer to the boundary than the steps tell, and cross it for rounding. They may come to lie on it
-        where the value is zero, and cross it in a short leg that begins at a distance that is known. Any neuron may
-        have come back for rounding that has crossed the boundary in the leg and lies on it at its end.
+        where the value is zero, and cross it in a short leg that begins at a distance that is known. One whose side
+        values tell may have come back for rounding if it has crossed in the leg and lies on the boundary at its end.
         """
-        sides, after = self._sides(), leg._raw["final_pattern"]
+        (sides, told), after = self._sides(), leg._raw["final_pattern"]
         strays = sides * after < 0
         onto = (sides != 0) & (after == 0) & (self._leg._raw["final_pattern"] != 0)
-        onto |= (self._scales > 0) & (after == 0) & _crossed(leg)
+        onto |= told & (after == 0) & _crossed(leg)
         if not (strays | onto).any():
             return np.empty(0, dtype=np.int64)
         state = self._state()
@@ -202,9 +202,11 @@ class BesideRest:
         parts = np.abs(net.a[:, None] * (net.W @ X.T))
         return np.asarray(parts < np.maximum(_OF_SHARE * self._share, _KNOWN * net.norm**2 * np.linalg.norm(X, axis=1)))
 
-    def _sides(self) -> PatternArray:
-        """Return the sides of samples at rest on which their values keep neurons; 0 where they do not."""
-        return np.where(self._leg._raw["final_pattern"] == 0, self._slid, kept_sides(self._state(), self._scales > 0))
+    def _sides(self) -> tuple[PatternArray, npt.NDArray[np.bool_]]:
+        """Return the sides of samples at rest on which their values keep neurons, and where they tell sides at all."""
+        sides, told = told_sides(self._state(), self._scales > 0)
+        sides = np.where(self._leg._raw["final_pattern"] == 0, self._slid, sides)
+        return sides, told | (sides != 0)
 
     def halved(self, leg: Solution) -> dict[str, float] | None:
         """Return the end of a leg half as long, in log |θ|; None for a short one, or beyond the range of doubles."""
@@ -215,7 +217,7 @@ class BesideRest:
 
     def take(self, leg: Solution) -> bool:
         """Go on from the end of a leg; False if it lost a neuron, see Beyond."""
-        self._slid = np.where((leg._raw["final_pattern"] == 0) & self._unknown(leg), self._sides(), 0)
+        self._slid = np.where((leg._raw["final_pattern"] == 0) & self._unknown(leg), self._sides()[0], 0)
         self._leg = leg
         self._work = with_work(self._work, leg.stats)
         self._events += len(leg.events)
