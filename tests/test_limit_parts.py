@@ -187,12 +187,24 @@ def test_the_core_is_what_no_direction_of_the_pattern_can_grow():
     # Samples 0 and 1 contradict each other; 2 and 3 do not; 4 is active nowhere.
     data = rf.Dataset([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], [1, -1, 1, 1, 1])
     sorted_ = groups(data, rf.Network([[1.0, 1.0]], [1.0]))
-    core = find_core(sorted_, data, np.zeros(5), "logistic")
+    core = find_core(sorted_, data, np.zeros(5), "logistic", 0.0)
     np.testing.assert_array_equal(core.rests, [True, True, False, False, True])
     pulls = core.duals[:2] @ data.X[:2]
     np.testing.assert_allclose(pulls, 0.0, atol=1e-14)
     assert core.values[1] == pytest.approx(2 * core.values[0], rel=1e-12)
     assert core.duals[4] == 0.5
+
+
+def test_values_at_rest_move_a_neuron_from_the_boundary_that_they_do_not_hold_it_on():
+    # Neuron 0 stays on the boundary of (-1, 1), which ties the values at (1, 0) and (0, 1), two and three samples: both
+    # would be log 3/2. But then (1, 0) draws neuron 1 from its boundary, and that it hardly has to move tells no value.
+    data = rf.Dataset([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, 1], [0, -1]], [1, -1, 1, 1, -1, -1, -1])
+    net = rf.Network([[1.0, 1.0], [0.0, -1.0]], [2.0**0.5, -1.0])
+    sorted_ = groups(data, net)
+    core = find_core(sorted_, data, data.y * net(data.X), "logistic", net.leak)
+    assert core.rests.tolist() == [True] * 6 + [False]
+    assert core.values[:5] == pytest.approx([0.0, 0.0, *[np.log(2.0)] * 3], abs=1e-12)
+    assert core.duals[:5] == pytest.approx([1 / 2, -1 / 2, 1 / 3, 1 / 3, -2 / 3], abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -205,7 +217,7 @@ def test_samples_that_no_group_drives_rest_at_zero(seed):
     pattern[:, 10:20] = rng.choice([-1, 1], (12, 10))
     pattern[:, :4] = -1
     sorted_ = groups(data, net._with(net.W, net.a, pattern))
-    core = find_core(sorted_, data, 3.0 * np.ones(60), "logistic")
+    core = find_core(sorted_, data, 3.0 * np.ones(60), "logistic", 0.0)
     assert core.rests[:4].all()
     np.testing.assert_array_equal(core.values[:4], 0.0)
     np.testing.assert_array_equal(core.duals[:4], 0.5 * data.y[:4])
@@ -218,7 +230,7 @@ def test_the_core_agrees_with_one_linear_program_a_sample(seed, loss):
     data = rf.Dataset(rng.standard_normal((8, 2)), rng.choice([-1.0, 1.0], 8))
     net = rf.Network.init(2, 2, scale=1.0, seed=seed)
     sorted_ = groups(data, net)
-    core = find_core(sorted_, data, data.y * net(data.X), loss)
+    core = find_core(sorted_, data, data.y * net(data.X), loss, 0.0)
     rows = data.y[:, None] * np.hstack([sorted_.map(c) for c in range(len(sorted_))])
     for i in range(8):
         grows = linprog(-rows[i], A_ub=-rows, b_ub=np.zeros(8), bounds=[(-1, 1)] * rows.shape[1])
@@ -238,7 +250,7 @@ def test_values_at_rest_are_found_where_the_loss_can_fall_by_rounding_alone(seed
         data = rf.Dataset(X, labels)
         value = np.log(plus / minus) * (0.5 if loss == "exponential" else 1.0)
         net = rf.Network([X[0] + X[-1], X[0] - X[-1]], [1.0, -1.0], leak=0.1)
-        core = find_core(groups(data, net), data, labels * np.r_[np.full(plus + minus, value), 20.0], loss)
+        core = find_core(groups(data, net), data, labels * np.r_[np.full(plus + minus, value), 20.0], loss, 0.1)
         assert core is not None
         np.testing.assert_allclose(core.values[:-1], value, rtol=1e-12, atol=1e-14)
 
@@ -258,14 +270,14 @@ def test_margins_far_above_the_others_show_the_core_without_a_program(seed, monk
     data = rf.Dataset(rng.standard_normal((12, 3)), rng.choice([-1.0, 1.0], 12))
     net = rf.Network.init(2, 3, scale=1.0, seed=seed)
     sorted_ = groups(data, net)
-    by_program = find_core(sorted_, data, np.zeros(12), "logistic")
+    by_program = find_core(sorted_, data, np.zeros(12), "logistic", 0.0)
     rows = margin_rows(data, sorted_)
     k = rows.shape[1]
     bounds = [(None, None)] * k + [(0.0, 1.0)] * 12
     grows = linprog(np.r_[np.zeros(k), -np.ones(12)], np.hstack((-rows, np.eye(12))), np.zeros(12), bounds=bounds)
     late = data.y * by_program.values + 1e6 * rows @ grows.x[:k]
     monkeypatch.setattr(core_module, "resting", no_program)
-    core = find_core(sorted_, data, late, "logistic")
+    core = find_core(sorted_, data, late, "logistic", 0.0)
     np.testing.assert_array_equal(core.rests, by_program.rests)
     np.testing.assert_allclose(core.values, by_program.values, atol=1e-9)
 
@@ -277,8 +289,8 @@ def test_margins_that_lie_apart_by_chance_do_not_decide_the_core(seed):
     net = rf.Network.init(2, 3, scale=1.0, seed=seed)
     sorted_ = groups(data, net)
     margins = np.abs(rng.standard_normal(10)) * rng.choice([1.0, 1e3], 10)
-    core = find_core(sorted_, data, margins, "logistic")
-    np.testing.assert_array_equal(core.rests, find_core(sorted_, data, np.zeros(10), "logistic").rests)
+    core = find_core(sorted_, data, margins, "logistic", 0.0)
+    np.testing.assert_array_equal(core.rests, find_core(sorted_, data, np.zeros(10), "logistic", 0.0).rests)
 
 
 def test_a_unit_of_the_weights_changes_no_limit() -> None:
@@ -317,7 +329,7 @@ def test_what_vanishing_neurons_leave_of_a_target_of_zero_is_rounding() -> None:
 def test_values_at_rest_are_found_from_margins_that_are_far_off(loss: str) -> None:
     """From 1e5 the weight of the other sample was infinite, which ended in an error of the linear algebra."""
     data = rf.Dataset([[1.0], [1.0]], [1.0, -1.0])
-    core = find_core(groups(data, rf.Network([[1.0]], [1.0])), data, np.array([2e5, 0.0]), loss)
+    core = find_core(groups(data, rf.Network([[1.0]], [1.0])), data, np.array([2e5, 0.0]), loss, 0.0)
     assert core is not None
     np.testing.assert_array_equal(core.rests, [True, True])
     np.testing.assert_allclose(core.values, 0.0, atol=1e-12)

@@ -179,7 +179,7 @@ def test_values_tell_the_sides_of_neurons_that_move_them_alone() -> None:
         assert told.astype(int).tolist() == [[1, 1, 0, of_last], [1, 1, 0, of_last], [of_last, of_last, 0, of_last]]
 
 
-@pytest.mark.parametrize("seed", [20, 25])
+@pytest.mark.parametrize("seed", [20, 24])
 def test_neurons_cross_boundaries_at_rest_that_others_drive(seed: int) -> None:
     """Far out they came to such boundaries in every leg, and runs ended as if the values there told their sides."""
     data, net = whole_numbers(seed), rf.Network.init(30, 4, scale=0.01, seed=seed)

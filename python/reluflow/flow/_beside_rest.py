@@ -113,7 +113,7 @@ class BesideRest:
     def _stands(self) -> bool:
         """Whether the samples that the pattern lets rest are where their own loss has its minimum."""
         state = self._state()
-        core = find_core(state.groups, state.data, state.margins, state.loss)
+        core = find_core(state.groups, state.data, state.margins, state.loss, state.net.leak)
         if core is None:
             return False
         off = np.abs(state.data.y * core.values - state.margins)[core.rests]
@@ -190,7 +190,7 @@ class BesideRest:
         if not (strays | onto).any():
             return np.empty(0, dtype=np.int64)
         state = self._state()
-        core = find_core(state.groups, state.data, state.margins, state.loss)
+        core = find_core(state.groups, state.data, state.margins, state.loss, state.net.leak)
         strays |= onto if core is None else onto & (np.abs(core.values) > _ZERO)
         return np.flatnonzero((strays & self._unknown(leg)).any(axis=1))
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import astuple, dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from .._linear_algebra import least_squares, svd
+from .._linear_algebra import least_squares
 from .._validation import FloatArray
 from ..kinks._boundaries import Boundaries
 from ..networks import Network
 from ._core import Core
 from ._groups import Groups
+from ._rays import ON_BOUNDARY, climbing
 
 # λ of samples at rest is infinitely larger than that of the others in the limit. Here it is so many times as large, and
 # larger still where what the others ask of a sample at rest would be more than a part of it.
 _CORE_FACTOR = 1e3
 _CORE_PART = 0.1
-# Angles below this are zero, and so are sums below this part of their terms.
-_ON_BOUNDARY = 1e-9
-# So many rays are looked at to tell whether a neuron stays on dependent boundaries.
-_MOST_RAYS = 10_000
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def _width(boundaries: Boundaries, boundary: int, lam: FloatArray, leak: float) 
     lower, upper = boundaries.edges(boundary, lam, leak)
     rows = boundaries.members(boundary)
     terms = float(np.abs(lam[rows] * boundaries.reach[rows]).sum())
-    return abs(upper - lower) if abs(upper - lower) > _ON_BOUNDARY * terms else 0.0
+    return abs(upper - lower) if abs(upper - lower) > ON_BOUNDARY * terms else 0.0
 
 
 def clipped_pulls(groups: Groups, lam: FloatArray, leak: float, at_rest: FloatArray | None = None) -> Pulls:
@@ -142,9 +137,7 @@ def _within(normals: FloatArray, drive: FloatArray, edges: FloatArray, need: Flo
 def stay_on_dependent(groups: Groups, lam: FloatArray, leak: float) -> bool | None:
     """Whether all groups stay on dependent boundaries of which one repels; None if there are too many to tell.
 
-    Their box is not the Clarke set. Across them a neuron climbs sign(a) Σ λ_i φ(x_i·z), of degree one in z, which is
-    zero where it stays: it has to stay if and only if that is negative everywhere else, and so on all rays in which
-    boundaries intersect, between which it is linear.
+    Their box is not the Clarke set.
     """
     decided: bool | None = True
     for c, basis in enumerate(groups.bases):
@@ -154,30 +147,12 @@ def stay_on_dependent(groups: Groups, lam: FloatArray, leak: float) -> bool | No
         edges = np.array([groups.boundaries.edges(int(k), lam, leak) for k in held])
         if not (groups.sign[c] * (edges[:, 1] - edges[:, 0]) > 0).any():
             continue
-        if math.comb(len(held), len(basis) - 1) > _MOST_RAYS:
+        leaves = climbing(groups, c, lam, leak)
+        if leaves is None:
             decided = None
-            continue
-        normals = groups.boundaries.normal[held] @ basis.T
-        along = _rays(normals)
-        across = along @ normals.T
-        across[np.abs(across) <= _ON_BOUNDARY] = 0.0
-        pulls = np.where(across > 0, edges[:, 1], edges[:, 0]) * across
-        drive = along @ (basis @ ((groups.slope[c] * lam) @ groups.X))
-        rounding = _ON_BOUNDARY * (np.abs(pulls).sum(axis=1) + np.abs(drive)).max(initial=0.0)
-        if (groups.sign[c] * (pulls.sum(axis=1) + drive) > rounding).any():
+        elif len(leaves):
             return False
     return decided
-
-
-def _rays(normals: FloatArray) -> FloatArray:
-    """Find the unit vectors, of either sign, in which all but one dimension of boundaries intersect, shape (k, b)."""
-    rank = normals.shape[1]
-    found = []
-    for rows in combinations(range(len(normals)), rank - 1):
-        _, sizes, right = svd(normals[list(rows)].reshape(rank - 1, rank))
-        if (sizes > _ON_BOUNDARY).all():
-            found += [right[-1], -right[-1]]
-    return np.array(found).reshape(-1, rank)
 
 
 def residuals_of(groups: Groups, net: Network, lam: FloatArray, y: FloatArray, core: Core) -> Residuals:

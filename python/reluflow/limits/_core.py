@@ -11,8 +11,10 @@ from scipy.optimize import linprog
 from .._linear_algebra import least_squares, svd
 from .._validation import FloatArray
 from ..datasets import Dataset
+from ..kinks._boundaries import slopes, span
 from ..losses import is_of_margins, log_curvatures, log_total, log_weights
 from ._groups import Groups
+from ._rays import ON_BOUNDARY, climbing
 
 # Singular values below this part of the largest are zero.
 _RANK_TOL = 1e-11
@@ -63,22 +65,53 @@ def no_core(n: int) -> Core:
     return Core(np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros(n))
 
 
-def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str) -> Core | None:
+def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str, leak: float) -> Core | None:
     """Split the samples, and minimise the loss of those at rest from the margins given.
 
     Late in a run the margins show the split, and multipliers prove it; else it is found by a linear program. None where
     the minimum is not found.
     """
-    y = data.y
     basis = reached_range(groups)
     if not is_of_margins(loss):
         return _fitted(basis, data)
+    core = _split(basis, data, margins, loss)
+    # A group that its boundaries do not hold at that minimum leaves them as far as the values ask for, which is next to
+    # nothing beside its size: values move with it.
+    while core is not None and core.rests.any():
+        moved = _moved(groups, core, leak)
+        wider = np.hstack((basis, moved))
+        wider = span(wider.T).T if moved.shape[1] else basis
+        freed = _at_rest(wider, core.rests, data, margins, loss) if wider.shape[1] > basis.shape[1] else None
+        if freed is None or not _hold_each_other(wider, data.y, freed):
+            break
+        basis, core = wider, freed
+    return core
+
+
+def _split(basis: FloatArray, data: Dataset, margins: FloatArray, loss: str) -> Core | None:
+    y = data.y
     seen = _apart(basis, margins)
     if seen is not None:
         core = _at_rest(basis, seen, data, margins, loss)
         if core is not None and _is_proved(basis, y, margins, core):
             return core
     return _at_rest(basis, resting(basis, y), data, margins, loss)
+
+
+def _moved(groups: Groups, core: Core, leak: float) -> FloatArray:
+    """Return how values change as groups leave boundaries of samples at rest on which these do not hold them."""
+    found = [np.empty((len(core.rests), 0))]
+    for c in range(len(groups)):
+        if not core.rests[groups.pattern[c] == 0].any():
+            continue
+        along = climbing(groups, c, core.duals, leak)
+        if along is None or not len(along):
+            continue
+        z = along @ groups.X.T
+        z[np.abs(z) <= ON_BOUNDARY * np.linalg.norm(groups.X, axis=1)] = 0.0
+        sides = np.where(groups.pattern[c] == 0, np.sign(z).astype(np.int8), groups.pattern[c])
+        found.append((slopes(sides, leak) * z).T)
+    return np.hstack(found)
 
 
 def _at_rest(
@@ -120,14 +153,19 @@ def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core
     rests, signed = core.rests, y[:, None] * basis
     state = least_squares(basis, y * margins, _RANK_TOL)
     if rests.any():
-        lam = np.abs(core.duals[rests])
-        pull = np.abs(lam @ signed[rests]).max(initial=0.0)
-        if not lam.min() > _LEAST_SHARE * lam.max() or pull > _CANCELS * lam.sum():
+        if not _hold_each_other(basis, y, core):
             return False
         _, sizes, rows = svd(basis[rests], full_matrices=False)
         held = rows[sizes > _RANK_TOL * sizes.max(initial=0.0)]
         state = state - held.T @ (held @ state)
     return bool(np.all(signed[~rests] @ state > _KEPT * margins[~rests]))
+
+
+def _hold_each_other(basis: FloatArray, y: FloatArray, core: Core) -> bool:
+    """Whether positive multipliers of the samples at rest, of one size, cancel."""
+    lam = np.abs(core.duals[core.rests])
+    pull = np.abs(lam @ (y[:, None] * basis)[core.rests]).max(initial=0.0)
+    return bool(lam.min() > _LEAST_SHARE * lam.max() and pull <= _CANCELS * lam.sum())
 
 
 def _fitted(basis: FloatArray, data: Dataset) -> Core:

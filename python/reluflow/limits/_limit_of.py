@@ -83,7 +83,7 @@ def _polished(state: State, data: Dataset, loss: str, decay: float) -> Limit:
         return decayed(state, decay)
     if state.is_separated():
         return direction(state, no_core(data.n))
-    core = find_core(state.groups, data, state.margins, loss)
+    core = find_core(state.groups, data, state.margins, loss, state.net.leak)
     if core is None:
         return unpolished(state, "the loss in the last pattern has no minimum that could be found")
     return finite(state, core) if core.rests.all() else direction(state, core)

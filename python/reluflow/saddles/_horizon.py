@@ -49,7 +49,7 @@ def core_of(data: Dataset, net: Network, loss: str) -> Core | None:
         return no_core(data.n)
     try:
         with np.errstate(over="raise", under="ignore", divide="raise", invalid="raise"):
-            return find_core(state.groups, data, state.margins, loss)
+            return find_core(state.groups, data, state.margins, loss, state.net.leak)
     except (FloatingPointError, np.linalg.LinAlgError):  # margins far below zero
         return None
 
