@@ -186,3 +186,11 @@ def test_neurons_cross_boundaries_at_rest_that_others_drive(seed: int) -> None:
     limits = [rf.integrate(data, net, until=rf.Stop(limit=True), rtol=rtol).limit for rtol in (None, 1e-9)]
     assert [limit.certified for limit in limits] == [True, True], [limit.reason for limit in limits]
     assert limits[0].network(data.X) == pytest.approx(limits[1].network(data.X), abs=1e-9)
+
+
+def test_weights_that_rounding_hides_give_no_roles() -> None:
+    """Samples came free, and others with weights of 1e-24 were held at rest, and let go, for 20,000 steps."""
+    data, net = whole_numbers(31), rf.Network.init(30, 4, scale=0.01, seed=31)
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.limit.certified, sol.limit.reason
+    assert sol.stats["steps"] < 12_000

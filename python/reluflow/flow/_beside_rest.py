@@ -41,6 +41,8 @@ _RTOL = 1e-8
 # t times a weight of theirs is about one at most: from e to the power of the second on they do not count as apart.
 _APART = math.log(30.0)
 _FALLEN = -2.0
+# Nor do weights that are so many e-foldings below the largest: beside it no share of theirs is more than rounding.
+_HIDDEN = -30.0
 # The weights of those at rest add up to this.
 _SUM = 0.5
 # Roles change at most so many times a sample.
@@ -302,10 +304,12 @@ def _log_weights(run: Solution) -> FloatArray:
 
 
 def _at_rest(run: Solution) -> npt.NDArray[np.bool_] | None:
-    """Find the samples whose weights times t are far above those of all others; None where no gap says which."""
+    """Find the samples whose weights times t are far above those of all others; None where no gap is seen that says."""
     log_p = _log_weights(run)
     log_t = run.log_t_end + math.log(reduction_factor(run.settings.reduction, float(_counts(run).sum())))
     counted = np.sort(log_p[np.isfinite(log_p)])[::-1]
     gaps = -np.diff(np.maximum(counted + log_t, _FALLEN))
     wide = np.flatnonzero(gaps >= _APART)
-    return np.asarray(log_p >= counted[wide[-1]]) if wide.size else None
+    if not wide.size or counted[wide[-1]] < counted[0] + _HIDDEN:
+        return None
+    return np.asarray(log_p >= counted[wide[-1]])
