@@ -109,7 +109,15 @@ class Flow final : public Run {
     void keep_checkpoint(bool always = false);
     RateNoise rate_noise() const;
     bool is_fitted() const;
-    bool only_rattles();
+    bool has_come();
+    std::vector<Index> neurons_that_count() const;
+    Vector velocity_of(const std::vector<Index>& neurons) const;
+    Eigen::MatrixXd margin_gradients(const std::vector<Index>& neurons, const std::vector<Index>& samples) const;
+    Vector responses_of(const std::vector<Index>& samples) const;
+    Vector way_to_critical_point(const std::vector<Index>& neurons, const std::vector<Index>& samples,
+                                 const Eigen::MatrixXd& gradients, Index most, bool& grows) const;
+    void note_pulls(const std::vector<Index>& samples, const Vector& changes);
+    bool wakes(const std::vector<Index>& counted) const;
     bool is_followed_noise(bool seems);
     double age() const;
     void follow_direction();
@@ -123,10 +131,10 @@ class Flow final : public Run {
     bool is_held_by_rounding();
     double hidden_outputs() const;
     double output_of(Index sample) const;
+    double rounding_of_weight(Index sample, Vector& slopes) const;
     Vector rounding_of_pulls() const;
     std::vector<char> hides_decay() const;
     Index moves_by_decay(const std::vector<char>& chosen) const;
-    bool is_moved_by_decay() const;
     bool begins_beside_rest() const;
     bool rest_or_stall(double rate);
     void rest();
@@ -198,8 +206,12 @@ class Flow final : public Run {
     DirectionTrend direction_trend_;
     RestTrend rest_trend_;
     Drift drift_;
-    double taken_ = 0.0;  // length of the last step in rescaled time
-    int still_ = 0;       // consecutive steps that took no time
+    // With weight decay: the duration, and the count of steps, from which on rest is looked for again.
+    double look_at_ = 0.0;
+    std::int64_t look_from_ = 0;
+    Matrix pulls_at_rest_;  // where it has come: gradients of the neurons there, (r, m), in units of the decay
+    double taken_ = 0.0;    // length of the last step in rescaled time
+    int still_ = 0;         // consecutive steps that took no time
     // Steps since the duration was as long as that, once rounding limits the run, see is_lost_in_rounding().
     int last_steps_ = 0;
     double last_from_ = 0.0;

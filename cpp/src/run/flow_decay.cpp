@@ -15,32 +15,37 @@ namespace {
 constexpr double kKnownPart = 1e-5;
 /// By so much, relative to itself, a neuron may move unseen in the time that is left.
 constexpr double kHiddenMove = 1e-6;
-/// A neuron of a smaller part of |θ|² is one that the decay takes to zero, and whose motion is followed to a time.
-constexpr double kLeastShare = 1e-6;
 
 }  // namespace
 
-/// About the rounding of the gradients of the neurons, relative to the mass: weights answer to the rounding of the sums
-/// that outputs and targets are.
-Vector Flow::rounding_of_pulls() const {
+/// About the rounding of the weight of a sample, relative to the mass: it answers to the rounding of the sum that its
+/// output is, and of the target. Leaves the slopes of the neurons there.
+double Flow::rounding_of_weight(Index sample, Vector& slopes) const {
     const Parameters& neurons = state_.parameters;
     const Waveform& waveform = stepper_->waveform();
-    Vector squares = Vector::Zero(neurons.neurons());
-    Vector slopes(neurons.neurons());
-    for (Index i = 0; i < data_.n(); ++i) {
-        if (!waveform.is_live(i)) continue;
-        const auto x = data_.X().row(i).transpose();
-        const int boundary = data_.boundary_of(i);
-        double terms = waveform.is_linear() ? std::abs(data_.targets()[i]) : 1.0;
-        for (Index j = 0; j < neurons.neurons(); ++j) {
-            const int side = state_.mode.side(j, boundary) * data_.orientation(i);
-            slopes[j] = side > 0 ? 1.0 : side < 0 ? neurons.leak() : 0.0;
-            if (slopes[j] > 0.0 && !neurons.is_lifted(j))
-                terms += slopes[j] * std::abs(neurons.a[j] * neurons.w.col(j).dot(x));
-        }
-        squares.array() += (waveform.response(i) * terms * x.norm() * slopes).array().square();
+    const auto x = data_.X().row(sample).transpose();
+    const int boundary = data_.boundary_of(sample);
+    double terms = waveform.is_linear() ? std::abs(data_.targets()[sample]) : 1.0;
+    slopes.resize(neurons.neurons());
+    for (Index j = 0; j < neurons.neurons(); ++j) {
+        const int side = state_.mode.side(j, boundary) * data_.orientation(sample);
+        slopes[j] = side > 0 ? 1.0 : side < 0 ? neurons.leak() : 0.0;
+        if (slopes[j] > 0.0 && !neurons.is_lifted(j))
+            terms += slopes[j] * std::abs(neurons.a[j] * neurons.w.col(j).dot(x));
     }
-    return std::numeric_limits<double>::epsilon() * squares.cwiseSqrt();
+    return std::numeric_limits<double>::epsilon() * waveform.response(sample) * terms;
+}
+
+/// The same of the gradients of the neurons.
+Vector Flow::rounding_of_pulls() const {
+    Vector squares = Vector::Zero(state_.neurons());
+    Vector slopes;
+    for (Index i = 0; i < data_.n(); ++i) {
+        if (!stepper_->waveform().is_live(i)) continue;
+        const double rounding = rounding_of_weight(i, slopes);
+        squares.array() += (rounding * data_.X().row(i).norm() * slopes).array().square();
+    }
+    return squares.cwiseSqrt();
 }
 
 /// True where the run has ended, since the state does not stay until then though nothing is seen to move.
@@ -94,20 +99,6 @@ Index Flow::moves_by_decay(const std::vector<char>& chosen) const {
         most = j;
     }
     return most;
-}
-
-/// Whether the decay moves a neuron that holds a part of the network and is known beside the decay. The rate of a pair
-/// that keeps a w and lets a² - w² decay is (a² - w²)/2 of that of the decay: rounding of the errors, long before the
-/// pair has come to its end.
-bool Flow::is_moved_by_decay() const {
-    const Vector rounding = rounding_of_pulls();
-    const double known = kKnownPart * stepper_->waveform().decay_rate();
-    const double least = 0.5 * std::log(kLeastShare * stepper_->square());
-    std::vector<char> chosen(static_cast<std::size_t>(rounding.size()));
-    for (Index j = 0; j < rounding.size(); ++j)
-        chosen[static_cast<std::size_t>(j)] =
-            rounding[j] > 0.0 && rounding[j] <= known && state_.parameters.log_size(static_cast<int>(j)) > least;
-    return moves_by_decay(chosen) >= 0;
 }
 
 }  // namespace reluflow

@@ -26,10 +26,6 @@ constexpr double kRateRounding = 1e-14;
 constexpr double kRateNoise = 1e-12;
 /// The same for a loss of errors: a few roundings of the targets.
 constexpr double kErrorNoise = 1e-15;
-/// Truncation moves neurons at rates of up to this many tolerances per time constant of weight decay.
-constexpr double kRattle = 20.0;
-/// Rates that stay so small for this many time constants of weight decay are noise.
-constexpr double kRattleTime = 20.0;
 /// Steps after which a state that stays where it is rests, where its rate is below the bound of noise and where it is
 /// not.
 constexpr int kSeemsSteps = 20;
@@ -99,16 +95,15 @@ bool Flow::watch_trend() {
         drift_.forget();
         return true;
     }
-    const RestVerdict verdict =
-        rest_trend_.judge(stepper_->relative_rate(), distance, rate_noise(), age(), largest_step());
+    const double rate = stepper_->relative_rate();
+    if (waveform.decays() && !stepper_->expansion().vanishes()) return !has_come() || rest_or_stall(rate);
+    const RestVerdict verdict = rest_trend_.judge(rate, distance, rate_noise(), age(), largest_step());
     if (verdict == RestVerdict::stays) {
         wait("");
         return false;
     }
     const bool is_noise = is_followed_noise(verdict == RestVerdict::seems_noise);
-    if (verdict != RestVerdict::at_rest && !is_noise && !only_rattles()) return true;
-    if (waveform.decays() && is_moved_by_decay()) return true;  // by less than the rate tells
-    const double rate = stepper_->relative_rate();
+    if (verdict != RestVerdict::at_rest && !is_noise) return true;
     if (!is_noise && rate > rate_noise().rounding && moves_unseen(rate) >= 0) return true;  // it will be seen
     if (is_noise && stepper_->waveform().is_linear()) {
         const Index unseen = moves_unseen(rate);
@@ -136,13 +131,9 @@ bool Flow::is_gone() const {
 /// True when the state stays where it is though its rate says otherwise. Where little time is left, what is known of
 /// its pace has to say that it will; otherwise many steps do, or some in which the rate itself `seems` to be noise.
 /// With weight decay neurons that vanish move for ever beside themselves, and the rate, which leaves them out, has to
-/// tell: it is noise below what truncation may cause. A network that has fitted its samples at once goes on at about
-/// the rate of the decay, which the fall before says nothing of.
+/// tell.
 bool Flow::is_followed_noise(bool seems) {
-    if (stepper_->waveform().decays()) {
-        const double rattle = kRattle * plan_.settings.rtol * stepper_->waveform().decay_rate();
-        return seems && stepper_->relative_rate() <= std::max(rate_noise().most, rattle);
-    }
+    if (stepper_->waveform().decays()) return seems && stepper_->relative_rate() <= rate_noise().most;
     if (!state_.is_current()) return false;
     Vector log_sizes(state_.neurons());
     for (Index j = 0; j < log_sizes.size(); ++j) log_sizes[j] = state_.parameters.log_size(static_cast<int>(j));
@@ -178,13 +169,6 @@ double Flow::age() const {
     if (waveform.decays() || waveform.is_linear()) return 0.0;
     const double before = std::exp(plan_.start.log_t() + waveform.log_mass() + log_factor_);
     return before < kTooOld * stepper_->rounding_limit() ? before : 0.0;
-}
-
-/// With weight decay the truncation of each step excites neurons that decay balances: true when nothing else is left.
-bool Flow::only_rattles() {
-    if (!stepper_->waveform().decays()) return false;
-    const double decay = stepper_->waveform().decay_rate();
-    return rest_trend_.is_noise(stepper_->relative_rate(), kRattle * plan_.settings.rtol * decay, kRattleTime / decay);
 }
 
 /// True when all that is left of the errors that drive the network is rounding.
@@ -280,9 +264,12 @@ void Flow::wait(std::string message) {
     const bool decays = stepper_->waveform().decays();
     if (decays) keep_checkpoint(true);  // states behind it are found from there
     const std::vector<char> stands = decays ? hides_decay() : std::vector<char>();
+    look_at_ = 0.0;
+    look_from_ = 0;
+    if (decays && (stepper_->expansion().vanishes() || !has_come())) note_pulls({}, Vector());
     const auto go_to = [&](const Clock& then) {
         const double decayed = plan_.objective.decay * (then.t() - state_.clock.t());
-        if (decays) fade(stepper_->expansion(), state_, decayed, stands);
+        if (decays) fade(pulls_at_rest_, state_, decayed, stands);
         state_.clock = then;
     };
     if (plan_.save_by != SaveBy::log_norm)

@@ -30,8 +30,6 @@ constexpr double kConfirm = 3.0;
 constexpr double kConfirmedPart = 0.25;
 /// A time constant of at least this part of the whole duration indicates a power law in time.
 constexpr double kPowerPart = 0.2;
-/// A rate that fell exponentially falls by kFall again within 1.4 time constants; after this many it does not.
-constexpr double kOverdue = 5.0;
 /// A rate that goes up and down this often, and that for this many time constants has not fallen, is noise.
 constexpr int kNoisyRises = 10;
 constexpr double kNoisyTime = 20.0;
@@ -44,9 +42,6 @@ constexpr double kCrawlPart = 0.01;
 constexpr double kStandsStill = 0.1;
 /// A rate that was known to rounding within this part of the whole duration was no noise, and is none now.
 constexpr double kCleanPart = 0.1;
-/// Noise goes up and down with the lengths of steps, so that its mean over the last hundred steps says how large it is:
-/// one long step in a hundred left a rate six times as large as the others, and kept a run from its end.
-constexpr double kMeanPart = 0.01;
 /// Rates below this may be rounding: the rest of O(1) weights that cancel, and its tolerance.
 constexpr double kNoise = 1e-10;
 /// A rate that starts below the bound of noise is noise if it stays within this factor for so many steps and goes up in
@@ -199,16 +194,6 @@ bool RestTrend::crawls() const noexcept {
 /// True when an exponential fall has ended in a rate that goes up and down.
 bool RestTrend::has_become_noise() const noexcept {
     return rises_ >= kNoisyRises && since_ >= kNoisyTime * time_constant_ && time_constant_ < kPowerPart * fell_at_;
-}
-
-bool RestTrend::is_noise(double rate, double bound, double span) {
-    mean_ = mean_ > bound ? rate : mean_ + kMeanPart * (rate - mean_);
-    if (mean_ > bound)
-        quiet_since_ = -1.0;
-    else if (quiet_since_ < 0.0)
-        quiet_since_ = elapsed_;
-    const bool falls = std::isfinite(remaining_) && since_ <= kOverdue * time_constant_;
-    return quiet_since_ >= 0.0 && elapsed_ - quiet_since_ >= span && !falls;
 }
 
 RestVerdict RestTrend::judge(double rate, double distance, const RateNoise& bounds, double age, double left) {

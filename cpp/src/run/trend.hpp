@@ -89,9 +89,6 @@ class RestTrend {
     /// some times its `age`, the rescaled time of the flow before, or for many steps. A loss that stalls has such rates
     /// late, too, and a part of its network grows for ever; a network that is not said to be old may be.
     RestVerdict judge(double rate, double distance, const RateNoise& bounds, double age, double left);
-    /// True when the mean rate has stayed below `bound` for `span` and does not fall: all that is left of it is noise.
-    /// Asked after each step, with the same bound.
-    bool is_noise(double rate, double bound, double span);
     /// The whole duration in rescaled time.
     double elapsed() const noexcept { return elapsed_; }
     /// True when the rate falls like a power of time, not exponentially.
@@ -119,11 +116,9 @@ class RestTrend {
     double time_constant_ = 0.0;
     double fell_at_ = 0.0;  // the whole duration when it was last determined
     double elapsed_ = 0.0;
-    double crawl_begin_ = 0.0;   // the duration when the last hundredth of it was complete,
-    int crawl_steps_ = 0;        // and the number of rates since then
-    double candidate_ = 0.0;     // the rate at which rest was supposed; 0 if it is not
-    double quiet_since_ = -1.0;  // the time from which the rate has stayed below the bound of noise; -1 if it has not
-    double mean_ = std::numeric_limits<double>::infinity();  // of the last rates
+    double crawl_begin_ = 0.0;  // the duration when the last hundredth of it was complete,
+    int crawl_steps_ = 0;       // and the number of rates since then
+    double candidate_ = 0.0;    // the rate at which rest was supposed; 0 if it is not
     double waited_ = 0.0;
     double wait_ = 0.0;
     double remaining_ = std::numeric_limits<double>::infinity();

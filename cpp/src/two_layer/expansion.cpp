@@ -310,35 +310,43 @@ double Expansion::decaying_rate() const noexcept {
     const bool vanish = vanishes();
     double fastest = 0.0;
     if (!vanish && series_->square() > 0.0) fastest = std::sqrt(speed_square() / series_->square());
-    const double rate = waveform_.decay_rate();
-    const Parameters& neurons = state_.parameters;
-    for (Index j = 0; j < neurons.neurons(); ++j) {
+    for (Index j = 0; j < state_.parameters.neurons(); ++j) {
         const auto g = start_gradients_.col(groups_.of(j));
-        const auto w = neurons.w.col(j);
-        const double a = neurons.a[j];
-        const double square = a * a + w.squaredNorm();
-        if (square == 0.0) continue;
-        const double output_rate = g.dot(w);
-        const double growth = 2.0 * a * output_rate / square;
-        fastest = std::max(fastest, growth - rate);
-        const double turn_a = output_rate - growth * a;
-        const double turn_square = (a * g - growth * w).squaredNorm() + turn_a * turn_a;
-        const double turn = std::sqrt(turn_square / square);
-        const double most = g.norm();
-        if (vanish) fastest = std::max(fastest, turn);
-        if (turn <= kTurned * most || most < kHardly * rate) continue;
-        if (most > kGrows * rate)
-            fastest = std::max(fastest, most - rate);
-        else if (turn > fastest && turns_out(j))
-            fastest = turn;
+        fastest = std::max(fastest, rate_to_come(j, g));
+        if (vanish) fastest = std::max(fastest, turn_of(j, g));
     }
     return fastest;
 }
 
-bool Expansion::turns_out(Index neuron) const noexcept {
+/// The rate at which a gradient turns a neuron.
+double Expansion::turn_of(Index neuron, const GradientView& g) const noexcept {
+    const auto w = state_.parameters.w.col(neuron);
+    const double a = state_.parameters.a[neuron];
+    const double square = a * a + w.squaredNorm();
+    if (square == 0.0) return 0.0;
+    const double output_rate = g.dot(w);
+    const double growth = 2.0 * a * output_rate / square;
+    const double turn_a = output_rate - growth * a;
+    return std::sqrt(((a * g - growth * w).squaredNorm() + turn_a * turn_a) / square);
+}
+
+double Expansion::rate_to_come(Index neuron, const GradientView& g) const noexcept {
+    const double rate = waveform_.decay_rate();
+    const auto w = state_.parameters.w.col(neuron);
+    const double a = state_.parameters.a[neuron];
+    const double square = a * a + w.squaredNorm();
+    if (square == 0.0) return 0.0;
+    const double grows = std::max(0.0, 2.0 * a * g.dot(w) / square - rate);
+    const double turn = turn_of(neuron, g);
+    const double most = g.norm();
+    if (turn <= kTurned * most || most < kHardly * rate) return grows;
+    if (most > kGrows * rate) return std::max(grows, most - rate);
+    return turns_out(neuron, g) ? std::max(grows, turn) : grows;
+}
+
+bool Expansion::turns_out(Index neuron, const GradientView& g) const noexcept {
     const Parameters& neurons = state_.parameters;
     const Pattern& pattern = state_.mode.pattern();
-    const auto g = start_gradients_.col(groups_.of(neuron));
     const double most = g.norm();
     const bool along = g.dot(neurons.w.col(neuron)) / most + neurons.a[neuron] > 0.0;
     if (along != (neurons.a[neuron] > 0.0)) return true;

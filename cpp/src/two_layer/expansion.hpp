@@ -102,6 +102,10 @@ class Expansion {
     /// So does that of any neuron that may yet grow: it counts with the rate it will grow at where its gradient
     /// outweighs the decay, and with that at which it turns where it turns to other boundaries.
     double decaying_rate() const noexcept;
+    using GradientView = Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>;
+    /// The part of that of one neuron under a gradient (r,): the rate with which it is to grow, or turns to where it
+    /// may; 0 of one that stands, that decays for ever, or that the decay takes away before it has turned.
+    double rate_to_come(Index neuron, const GradientView& g) const noexcept;
     /// True when no output of the network, as small as it is, changes a weight.
     bool vanishes() const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
@@ -114,8 +118,9 @@ class Expansion {
     double known_time(double part) const;
     void find_live();
     void project(int order);
+    double turn_of(Index neuron, const GradientView& g) const noexcept;
     /// Whether the direction that a neuron turns to is beyond one of its boundaries, or has the other sign of a.
-    bool turns_out(Index neuron) const noexcept;
+    bool turns_out(Index neuron, const GradientView& g) const noexcept;
 
     const Dataset& data_;
     const State& state_;

@@ -51,15 +51,14 @@ bool fade_piece(Parameters& neurons, Index j, const Pull& by, double decayed) {
 
 }  // namespace
 
-void fade(const Expansion& expansion, State& state, double decayed, const std::vector<char>& stands) {
+void fade(const Matrix& gradients, State& state, double decayed, const std::vector<char>& stands) {
     Parameters& neurons = state.parameters;
-    const double rate = expansion.waveform().decay_rate();
     const double least = std::log(kSmallestNeuron);
     Pull by{0.0, Vector::Zero(neurons.rank())};
     for (Index j = 0; j < neurons.neurons(); ++j) {
         if (stands[static_cast<std::size_t>(j)] != 0) continue;
-        by.pull = expansion.start_pull(j) / rate;
-        if (by.pull > 0.0) by.way = expansion.start_gradient(j) / (by.pull * rate);
+        by.pull = gradients.col(j).norm();
+        if (by.pull > 0.0) by.way = gradients.col(j) / by.pull;
         const double pieces = std::ceil(decayed * (1.0 + by.pull) / kPiece);
         bool moves = true;
         // Below that size it is zero in results, and at all later times.
