@@ -32,6 +32,9 @@ constexpr double kFarGuess = 1e-3;
 /// positive margins, as one that grows with the network.
 constexpr double kSteady = 0.1;
 constexpr double kSteadyGrowing = 0.2;
+/// With weight decay neurons turn little where late steps are taken, and the kernel of the start serves for all
+/// lengths: Newton's method takes some iterations more, each a hundredth of the work of kernels between the nodes.
+constexpr double kSteadyDecaying = std::numeric_limits<double>::infinity();
 /// With positive margins the kernels between the nodes replace a constant one when an iteration, not the first, reduces
 /// the change by less than this factor: weights of samples that join or leave are not what they are in the mean.
 constexpr double kSlowSteady = 0.15;
@@ -152,8 +155,8 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
-    is_steady_ = step * expansion.fastest() < (is_growing_ ? kSteadyGrowing : kSteady) &&
-                 (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
+    const double steady = decays_ ? kSteadyDecaying : is_growing_ ? kSteadyGrowing : kSteady;
+    is_steady_ = step * expansion.fastest() < steady && (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
                  (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
     is_turning_ = turns_ && !keeps_mass_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
 }
