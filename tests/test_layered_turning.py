@@ -145,6 +145,46 @@ def test_a_boundary_that_turns_is_a_branch_at_every_tolerance(rtol: float, polic
     np.testing.assert_allclose(deep.final.theta, expected, atol=max(100.0 * rtol, 1e-9))
 
 
+HELD = [
+    [-1.11, -1.03, 0.25, 0.75, 0.0],
+    [0.57, -2.0, 0.36, -0.01, 0.0],
+    [2.54, 0.94, 2.24, 1.59, 1.0],
+    [-3.81, 0.18, 1.52, 0.82, 1.0],
+    [4.26, -0.33, -0.91, 0.03, -1.0],
+    [-0.09, 1.26, -0.82, -1.89, -1.0],
+    [1.19, -1.12, 2.08, 2.61, 0.0],
+    [-3.52, -0.42, 0.84, 1.86, -1.0],
+]
+
+
+def test_what_turns_beside_what_is_held_jointly() -> None:
+    """The pull of two samples on one entry, which is zero, passes zero while unit 0 of the first layer slides on
+    sample 3 below boundaries that units above it share. No bounds of its own hold it there, and the run ended
+    `undecided_event` as none of these had held it all the time."""
+    rows = np.array(HELD)
+    X, y = rows[:, :4], rows[:, 4:]
+    net = rf.DeepNetwork.init([rf.Dense(3), rf.Dense(4), rf.Dense(1)], dim=4, scale=0.5, seed=2382)
+    options = {"loss": "squared", "until": 3.0, "save_at": [1.5, 1.53, 3.0]}
+    runs = [rf.integrate((X, y), net, rtol=rtol, **options) for rtol in (1e-8, 1e-12)]
+    for sol in runs:
+        assert sol.status == "reached_time", sol.message
+        turned = [(e.layer, e.unit, e.sample, e.kind) for e in sol.events if 1.5 < e.t < 1.55]
+        assert turned == [(2, 3, 1, "leave_up"), (2, 3, 4, "leave_up")]
+    np.testing.assert_allclose(runs[0].final.theta, runs[1].final.theta, rtol=0, atol=1e-7)
+    weights = [layer.W.copy() for layer in runs[1](1.53).layers]
+    step = 5e-5
+    for _ in range(round((3.0 - 1.53) / step)):
+        first = X @ weights[0].T
+        second = np.maximum(first, 0.0) @ weights[1].T
+        pull = y - np.maximum(second, 0.0) @ weights[2].T
+        upper = pull @ weights[2] * (second > 0.0)
+        lower = upper @ weights[1] * (first > 0.0)
+        moves = lower.T @ X, upper.T @ np.maximum(first, 0.0), pull.T @ np.maximum(second, 0.0)
+        weights = [W + step * move for W, move in zip(weights, moves, strict=True)]
+    descended = np.concatenate([W.ravel() for W in weights])
+    np.testing.assert_allclose(runs[1].final.theta, descended, rtol=0, atol=5e-4)
+
+
 # Samples and labels, the start of one unit that slides on dependent boundaries, and in how many ways it can go on.
 DEPENDENT = {
     "opposite": ([[-1, 2, 0], [-1, 0, 0], [1, 0, 0], [-2, -1, 0], [-2, 0, 1]], [-1, -1, -1, -1, 1], [0.5, -0.5, -1], 2),

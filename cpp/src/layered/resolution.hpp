@@ -115,6 +115,7 @@ class Resolution {
     int untold_side() const noexcept { return is_start_ ? 1 : -1; }
     bool any_rests(const Jet& jet) const;
     Check check(Jet& jet);
+    std::vector<int> jointly_kept(const Jet& jet) const;
     bool check_moving(const Jet& jet, Contact& contact, int& side);
     bool leaves_at_once(const Jet& jet, const Boundary& boundary, int side) const;
     double hidden_by_rounding(const Jet& jet, const Boundary& boundary);

@@ -12,6 +12,8 @@ namespace {
 
 /// A multiplier may miss its bounds by this part of their size: the rounding of the solve.
 constexpr double kBoundTol = 1e-11;
+/// Behind an event by such a part of the step rates say where everything goes.
+constexpr double kBehind = 1e-4;
 /// A multiplier goes beyond its bound if it would be so many times what it may miss by, one step on.
 constexpr double kSurely = 100.0;
 /// What leaves tangentially has no rate beyond this part of its acceleration over the step: the place of an event is
@@ -37,11 +39,34 @@ Resolution::Check Resolution::check(Jet& jet) {
     bool valid = true;
     for (std::size_t c = 0; c < sides_.size(); ++c)
         if (sides_[c] != 0 && !check_moving(jet, contacts_[c], next_[c])) valid = false;
+    const std::vector<int> joint = jointly_kept(jet);
+    const auto is_kept = [&](int b) {
+        return !joint.empty() && joint[b] != 0 && turning(jet.sliding().boundaries()[b]) < 0;
+    };
     for (int b = 0; b < jet.sliding().count(); ++b)
-        if (!jet.sliding().is_grouped(b) && !check_sliding(jet, b)) valid = false;
+        if (!jet.sliding().is_grouped(b) && !is_kept(b) && !check_sliding(jet, b)) valid = false;
     for (const SlidingGroup& group : jet.sliding().groups())
-        if (!check_group(jet, group)) valid = false;
+        if (!is_kept(group.boundaries.front()) && !check_group(jet, group)) valid = false;
     return has_grown_ ? Check::grown : valid ? Check::valid : Check::broken;
+}
+
+// What is held jointly beside what turns, if it stays. It has no bounds of its own; those by which it is let go are one
+// of the ways to share multipliers. At the instant itself what turns pulls nothing: a state behind it tells.
+std::vector<int> Resolution::jointly_kept(const Jet& jet) const {
+    if (!turns_) return {};
+    std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
+    if (joint.empty()) return joint;
+    Vector ahead;
+    jet.theta_at(kBehind, ahead);
+    Matrix duals = jet.duals().dual(jet.order());
+    for (int k = jet.order() - 1; k >= 0; --k) duals = duals * kBehind + jet.duals().dual(k);
+    Vector drift = Vector::Zero(theta_->size());
+    jet.duals().add_decay({ahead}, 0, drift);
+    LocalModel model(trial_, *X_, ahead, {});
+    model.add_forces(duals, drift / span_);
+    model.add_errors(kBeyond * DualRounding::of_duals(jet), kBeyond * DualRounding::of_decay(jet));
+    if (!holds_jointly(trial_, model, joint, interrupt_)) joint.clear();
+    return joint;
 }
 
 bool Resolution::check_moving(const Jet& jet, Contact& contact, int& side) {
