@@ -144,3 +144,25 @@ def test_what_has_left_beside_far_larger_units_keeps_its_side(scale: float) -> N
         assert sol.success, sol.message
         np.testing.assert_allclose(sol.final(X).ravel(), [1.0, 0.0, 2.0, 0.5], rtol=0.0, atol=1e-6)
     assert np.abs(runs[0].final.theta - runs[1].final.theta).max() < 1e-7
+
+
+def parity(seed: int, scale: float, rtol: float = 1e-9) -> rf.layered.DeepSolution:
+    """Parity of three bits with the logistic loss, which is constant while weights are tiny."""
+    X = np.array([[a, b, c] for a in (-1.0, 1.0) for b in (-1.0, 1.0) for c in (-1.0, 1.0)])
+    net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=3, scale=scale, seed=seed)
+    until = rf.Stop(log_time=30.0)
+    return rf.integrate((X, X.prod(axis=1)), net, loss="logistic", until=until, rtol=rtol)
+
+
+@pytest.mark.parametrize(("seed", "scales"), [(1, (1e-5, 1e-7, 1e-8)), (0, (1e-7, 1e-8))])
+def test_tiny_units_leave_beside_far_larger_ones(seed: int, scales: tuple[float, ...]) -> None:
+    # What pulls a unit on three samples adds up to zero while it slides on a fourth, but for duals that differ by
+    # 1e-14: it is at its bound, and leaves long after. Searched events and decided ones had roundings of their own,
+    # and others were pushed off by far more than what pulls them: "events follow each other without time".
+    runs = [parity(seed, scale) for scale in scales] + [parity(seed, scales[0], rtol=1e-11)]
+    assert [sol.status for sol in runs] == ["reached_log_time"] * len(runs), [sol.message for sol in runs]
+    first = [(e.layer, e.unit, e.sample, e.kind) for e in runs[0].events]
+    for sol in runs[1:]:
+        assert sorted(first) == sorted((e.layer, e.unit, e.sample, e.kind) for e in sol.events)
+    theta = runs[0].final.theta
+    np.testing.assert_allclose(theta, runs[-1].final.theta, rtol=0, atol=1e-7 * np.abs(theta).max())

@@ -7,7 +7,7 @@ from mutant import Mutant
 DUALS = "layered/dual_series.cpp"
 ROUNDING = "layered/dual_rounding.cpp"
 SERIES = "layered/sliding_series.cpp"
-SEARCH = "layered/event_search.cpp"
+SEARCH = "layered/event_leaving.cpp"
 SEEN = "return gap < size ? gap + kBeyond * size : gap;"
 
 

@@ -20,6 +20,7 @@ struct Contact {
     int wants = 0;
     bool turns = false;   ///< both bounds are reached at once: the boundary turns from attracting to repelling
     bool begins = false;  ///< its multiplier and both bounds are zero to the last bit, and part from now on
+    double beyond = 0.0;  ///< by how much its multiplier is beyond its bound at the event
 };
 
 class EventSearch {
@@ -30,6 +31,10 @@ class EventSearch {
     /// beyond its bound by more than that before `until`, where the step could end: `end` may be a first part of it.
     double find(const Jet& jet, double end, const std::vector<int>& joint, std::vector<Contact>& contacts,
                 double missed = 0.0, double usual = 0.0, double until = 0.0);
+
+    /// Has to be told what was found to slide on after an event at which it was to leave, and what slides at all: it is
+    /// not asked again before it is twice as far beyond its bound.
+    void stays(const std::vector<Contact>& contacts, const Activity& activity);
 
     /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
     bool is_doubtful() const noexcept { return is_doubtful_; }
@@ -57,9 +62,12 @@ class EventSearch {
         int wants = 0;
         bool turns = false;
         bool begins = false;
+        double beyond = 0.0;
         int group = -1;  ///< what leaves along a ray of a group of dependent boundaries
         std::size_t ray = 0;
     };
+    /// First descent of c from its own side.
+    static double descent(double* c, int order, double end) noexcept;
     void search_groups(const Jet& jet);
     bool is_joint(int b) const noexcept { return !joint_.empty() && joint_[b] != 0; }
     template <class IsOpen>
@@ -72,6 +80,7 @@ class EventSearch {
     bool goes_beyond(Row gap, int order, double beyond) const;
     bool may_pass(Row gap, int order, double unknown) const;
     void add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down);
+    double told_to_stay(const Boundary& boundary) const;
     void add(double u, Candidate candidate);
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
 
@@ -85,6 +94,7 @@ class EventSearch {
     std::vector<std::tuple<Index, double, std::uint64_t>> seen_;
     std::vector<Index> near_;  // places of a node that a step may bring to zero
     std::vector<int> joint_;
+    std::vector<Contact> staying_;  // what was to leave, and slides on
 };
 
 }  // namespace reluflow::layered

@@ -7,7 +7,7 @@
 namespace reluflow::layered {
 namespace {
 
-/// What leaves a boundary at its bound is behind it by this part of the velocity.
+/// What leaves a boundary at its bound is beyond it by this part of what there is.
 constexpr double kPush = 1e-5;
 
 }  // namespace
@@ -107,10 +107,24 @@ int LocalModel::number_of(const Place& p) const noexcept {
     return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
 }
 
-void LocalModel::push(int a, int side) {
+// Pulls are compared with their own, as units may have any sizes, and where they cancel with the velocity.
+void LocalModel::push(int a, int side, const std::vector<Place>& members) {
     const auto normal = normals_.row(a).transpose();
     const double length = normal.norm();
-    if (length > 0.0) velocity_ += (kPush * side * velocity_.norm() / length) * normal;
+    if (length == 0.0) return;
+    const Vector sizes = pulls();
+    double pull = 0.0;
+    for (const Place& p : members)
+        if (const int b = number_of(p); b >= 0) pull += sizes[b] * normals_.row(b).norm();
+    velocity_ += (kPush * side * std::min(pull, velocity_.norm()) / length) * normal;
+}
+
+// What arrives at each place at most, also through those above that read it.
+Vector LocalModel::pulls() const {
+    Vector sizes = beta_.cwiseAbs() + gamma_.cwiseAbs();
+    for (int a = count() - 1; a >= 0; --a)
+        for (int b = 0; b < a; ++b) sizes[b] += (std::abs(through_h_(a, b)) + std::abs(through_z_(a, b))) * sizes[a];
+    return sizes;
 }
 
 void LocalModel::find_zeros(const std::vector<Place>& met) {

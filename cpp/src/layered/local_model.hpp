@@ -45,8 +45,8 @@ class LocalModel {
     /// By how much v may be off; and β and γ together, if errors were added.
     double velocity_error() const noexcept { return velocity_error_; }
     double pull_error(int a) const noexcept { return pull_errors_.size() == 0 ? 0.0 : pull_errors_[a]; }
-    /// Adds to the velocity what moves a place to a side, by a small part of what there is.
-    void push(int a, int side);
+    /// Adds to the velocity what moves a place to a side, by a small part of what pulls the places of its boundary.
+    void push(int a, int side, const std::vector<Place>& members);
 
   private:
     struct Sent {
@@ -61,6 +61,7 @@ class LocalModel {
     const Input* root_of(const Place& p) const;
     void add_gradient(Index sample, const Sent& sent, Eigen::Ref<Vector> out, Terms terms = Terms::signed_ones) const;
     Sent nothing() const;
+    Vector pulls() const;
     void measure();
 
     const Activity& activity_;

@@ -20,6 +20,19 @@ constexpr int kMaxRounds = 8;
 /// The sine below which normals are parallel: where they are so but for the tolerance, as in `joint`.
 constexpr double kSameMotion = 1e-6;
 
+/// How fast a place moves to its side.
+double ahead_of(const Jet& jet, const Given& one) {
+    return one.side * jet.z(one.place.node).at(1, one.place.sample, one.place.unit);
+}
+
+/// What the rates of those that have a side are summed up from.
+std::vector<double> sizes_of_rates(const Jet& jet, const std::vector<Given>& given) {
+    const Vector terms = jet.velocity_terms();
+    std::vector<double> sizes;
+    for (const Given& one : given) sizes.push_back(one.side == 0 ? 0.0 : jet.rate_terms(one.place, terms));
+    return sizes;
+}
+
 }  // namespace
 
 // Gives the places the sides of a minimum, and starts the series there. False if it does not go where they say.
@@ -96,8 +109,8 @@ void Resolution::number_motions(const LocalModel& model, const Minimum& minimum,
     }
 }
 
-// Far larger units hide the rate of what meets or has just left its boundary, so that the minimum has it at rest. Where
-// its multiplier is beyond its bounds by more than rounding it leaves. True if there is any.
+// Far larger units hide the rate of a place, so that the minimum has it at rest. Where its multiplier is beyond its
+// bounds by more than rounding it leaves. True if there is any.
 bool Resolution::leave_beyond_bounds(Jet& jet, std::vector<Given>& given) {
     if (!within_rounding_) return false;
     const std::vector<int> joint = joint_boundaries(trial_, *X_, *theta_);
@@ -111,7 +124,7 @@ bool Resolution::leave_beyond_bounds(Jet& jet, std::vector<Given>& given) {
         const int side = jet.sliding().multiplier(b)[0] < up[0] ? 1 : -1;
         for (Given& one : given) {
             const Place& p = one.place;
-            if (one.side != 0 || before_->mode(p) != Mode::moving || boundary.place_of(p) < 0) continue;
+            if (one.side != 0 || boundary.place_of(p) < 0) continue;
             one.side = side * sign_of(boundary, p);
             one.orders = 1;
             one.at_once = any = true;
@@ -138,46 +151,47 @@ bool Resolution::is_valid_jointly(Jet& jet) {
 
 bool Resolution::goes_as_given(const Jet& jet, std::vector<Given>& given, bool& again) {
     const DualRounding rounding(jet);
-    const Vector terms = jet.velocity_terms();
-    const auto none_of = [&](const Place& p) { return kNoRate * largest(jet.theta(1)) * jet.reach(p); };
-    const auto hidden_of = [&](const Place& p) { return none_of(p) + kBeyond * rounding.of_rate(p); };
-    const auto ahead_of = [&](const Given& one) {
-        return one.side * jet.z(one.place.node).at(1, one.place.sample, one.place.unit);
+    const std::vector<double> sizes = sizes_of_rates(jet, given);
+    const auto none_of = [&](std::size_t k) {  // beside its own terms, and beside all that moves
+        return kNoRate * std::min(largest(jet.theta(1)) * jet.reach(given[k].place), sizes[k]);
+    };
+    const auto hidden_of = [&](std::size_t k) { return none_of(k) + kBeyond * rounding.of_rate(given[k].place); };
+    const auto rest = [&](Given& one) {
+        one.side = 0;
+        one.rate = 0.0;
+        again = true;
     };
     std::set<int> told;
-    for (const Given& one : given)
-        if (one.motion > 0 && one.orders == 1 &&
-            ahead_of(one) > kResting * jet.rate_terms(one.place, terms) + hidden_of(one.place))
+    for (std::size_t k = 0; k < given.size(); ++k) {
+        const Given& one = given[k];
+        if (one.motion > 0 && one.orders == 1 && ahead_of(jet, one) > kResting * sizes[k] + hidden_of(k))
             told.insert(one.motion);
-    for (Given& one : given) {
+    }
+    for (std::size_t k = 0; k < given.size(); ++k) {
+        Given& one = given[k];
         const Place& p = one.place;
         if (one.side == 0) {
             if (trial_.mode(p) == Mode::moving) return false;
             continue;
         }
-        if (one.cancels && trial_.mode(p) == Mode::sliding) {  // what wakes on a boundary that slides is on it
-            one.side = 0;
-            one.rate = 0.0;
-            again = true;
+        if (one.cancels && trial_.mode(p) == Mode::sliding) {
+            rest(one);  // what wakes on a boundary that slides is on it
             continue;
         }
         const double first = jet.z(p.node).at(one.orders, p.sample, p.unit);
         if (trial_.mode(p) != Mode::moving || trial_.side(p) != one.side) return false;
-        if (one.orders == 1 && told.contains(one.motion) && ahead_of(one) > 0.0) continue;
-        const double none = none_of(p);
-        const double hidden = hidden_of(p);
-        if (one.orders == 1 && !one.at_once && std::abs(first) <= kResting * jet.rate_terms(p, terms) + hidden) {
+        if (one.orders == 1 && told.contains(one.motion) && ahead_of(jet, one) > 0.0) continue;
+        const double none = none_of(k);
+        if (one.orders == 1 && !one.at_once && std::abs(first) <= kResting * sizes[k] + hidden_of(k)) {
             one.orders = 2;
-            one.is_known = first * one.side > hidden;
+            one.is_known = first * one.side > hidden_of(k);
             again = true;
         } else if (one.orders == 2 && first * one.side <= none && one.is_known && !has_come_back(p)) {
             one.orders = 1;
             one.at_once = true;
             again = true;
         } else if (one.orders == 2 && first * one.side <= none) {
-            one.side = 0;  // nothing moves it on that side, or it comes back at once: it stays at its bound
-            one.rate = 0.0;
-            again = true;
+            rest(one);  // nothing moves it on that side, or it comes back at once: it stays at its bound
         } else if (first * one.side <= 0.0) {
             return false;
         }

@@ -178,12 +178,12 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
         if (contact.from != 0 || contact.wants == 0 || is_start_ || is_ahead) continue;
         const Place& p = contact.boundary.members.front();
         const int turn = contact.boundary.is_shared() ? before_->input_sign(p, contact.boundary.inputs.front()) : 1;
-        model.push(model.number_of(p), turn * contact.wants);
+        model.push(model.number_of(p), turn * contact.wants, contact.boundary.members);
     }
     for (const Zero& zero : before_->zeros())  // it has just left its boundary tangentially
         if (const int a = model.number_of(zero.place);
             a >= 0 && zero.orders > 1 && !is_ahead && !has_come_back(zero.place))
-            model.push(a, before_->side(zero.place));
+            model.push(a, before_->side(zero.place), {zero.place});
     options_.clear();
     const std::vector<int> joint = joint_boundaries(*before_, model);
     std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, all_met()));

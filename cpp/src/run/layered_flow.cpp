@@ -292,6 +292,7 @@ void LayeredFlow::adopt(const Option& option) {
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
+    search_.stays(contacts_, state_.activity);
     contacts_.clear();
 }
 
