@@ -181,3 +181,17 @@ def test_units_that_share_no_parameter_are_decided_each_by_itself(seed: int, lea
     assert other.status == "reached_time", other.message
     assert np.abs(other.final.W - one.final.W).max() < 1e-7
     assert np.abs(other.final.a - one.final.a).max() < 1e-7
+
+
+def test_what_reads_nothing_but_what_stays_has_no_side() -> None:
+    # On sample 5 all of layer 2 stays at zero while layer 1 moves. What reads it got a side by the rounding of rates
+    # that add up to zero, of 2e-13, and the run ended `undecided_event` at rtol 1e-9 as the series had none.
+    rng = np.random.default_rng([123, 777])
+    n, dim = int(rng.integers(5, 12)), int(rng.integers(2, 5))
+    X = np.round(2.0 * rng.standard_normal((n, dim)), 2)
+    y = rng.integers(-1, 2, n).astype(float)
+    layers = [rf.Dense(3), rf.Dense(3), rf.Dense(4), rf.Dense(1)]
+    net = rf.DeepNetwork.init(layers, dim=dim, scale=0.1, seed=123, leak=0.1)
+    runs = [rf.integrate((X, y), net, loss="squared", until=28.0, rtol=rtol) for rtol in (1e-9, 1e-11)]
+    assert [sol.status for sol in runs] == ["reached_time"] * 2, [sol.message for sol in runs]
+    np.testing.assert_allclose(runs[0].final.theta, runs[1].final.theta, rtol=0, atol=1e-6)

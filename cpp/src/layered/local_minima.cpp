@@ -274,7 +274,9 @@ void LocalMinima::stop_what_depends(const Vector& d, Minimum& all) const {
         }
         const double length = rows.row(a).norm();
         if (all.signs[a] == 0 && length > 0.0) add_direction(rows.row(a).transpose(), resting);
-        if (all.signs[a] != 0 && std::abs(all.rates[a]) <= kDependentRow * length * d.norm()) slow.push_back(a);
+        const bool has_none = length == 0.0;  // all that it reads stays: what it has is the rounding of that
+        if (all.signs[a] != 0 && (has_none || std::abs(all.rates[a]) <= kDependentRow * length * d.norm()))
+            slow.push_back(a);
     }
     for (const int a : slow) {
         Vector rest = rows.row(a).transpose();
