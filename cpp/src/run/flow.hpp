@@ -110,6 +110,7 @@ class Flow final : public Run {
     RateNoise rate_noise() const;
     bool is_fitted() const;
     bool has_come();
+    bool is_far(const std::vector<Index>& neurons, const std::vector<Index>& samples, double allowed) const;
     std::vector<Index> neurons_that_count() const;
     Vector velocity_of(const std::vector<Index>& neurons) const;
     Eigen::MatrixXd margin_gradients(const std::vector<Index>& neurons, const std::vector<Index>& samples) const;

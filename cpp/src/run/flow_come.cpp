@@ -29,6 +29,8 @@ constexpr double kValueRoundings = 64.0;
 /// flow has not come.
 constexpr Index kFewModes = 32;
 constexpr Index kMostModes = 300;
+/// It is not asked where gradients of margins would have more entries than this, 400 MB of them.
+constexpr double kMostEntries = 5e7;
 /// It is asked again after so many steps, and this part of the duration.
 constexpr std::int64_t kStepsBetween = 10;
 constexpr double kAgain = 0.2;
@@ -127,6 +129,23 @@ Vector Flow::way_to_critical_point(const std::vector<Index>& neurons, const std:
     return way;
 }
 
+/// Whether the velocity alone, over a bound of the rate of the fastest mode, leads farther than `allowed`.
+bool Flow::is_far(const std::vector<Index>& neurons, const std::vector<Index>& samples, double allowed) const {
+    const double size = std::sqrt(stepper_->square());
+    const Vector responses = responses_of(samples);
+    double fastest = 0.0;
+    for (const Index j : neurons) fastest = std::max(fastest, stepper_->expansion().start_gradient(j).norm());
+    fastest += stepper_->waveform().decay_rate();
+    for (Index c = 0; c < responses.size(); ++c)
+        fastest += responses[c] * data_.X().row(samples[static_cast<std::size_t>(c)]).squaredNorm() * size * size;
+    const double speed = velocity_of(neurons).norm();
+    if (speed <= allowed * fastest) return false;
+    double rounding = rounding_of_pulls().maxCoeff() * size;
+    Vector slopes;
+    for (const Index i : samples) rounding += rounding_of_weight(i, slopes) * data_.X().row(i).norm() * size;
+    return speed > allowed * fastest + kRoundings * rounding;
+}
+
 /// Whether the flow, with weight decay, has come so near to a critical point that nothing is left of its way, and none
 /// of its neurons is to grow there. A rate cannot tell: truncation keeps fast modes alive at rates far above those of
 /// slow ones that have far to go. To be asked after each step; it looks only so often.
@@ -137,15 +156,17 @@ bool Flow::has_come() {
     std::vector<Index> samples;
     for (Index i = 0; i < data_.n(); ++i)
         if (stepper_->waveform().is_live(i)) samples.push_back(i);
-    const Eigen::MatrixXd gradients = margin_gradients(neurons, samples);
+    const double rows = static_cast<double>(neurons.size()) * static_cast<double>(data_.rank() + 1);
+    if (rows * static_cast<double>(samples.size()) > kMostEntries) return false;
     const double allowed = kComePart * plan_.settings.rtol * std::sqrt(stepper_->square());
+    bool is_there = !is_far(neurons, samples, allowed);
+    const Eigen::MatrixXd gradients = is_there ? margin_gradients(neurons, samples) : Eigen::MatrixXd();
     Vector way;
-    bool is_there = true;
     for (const Index most : {kFewModes, kMostModes}) {  // the way grows with each mode that is found
+        if (!is_there) break;
         bool grows = false;
         way = way_to_critical_point(neurons, samples, gradients, most, grows);
-        is_there = is_there && !grows && way.norm() <= allowed;
-        if (!is_there) break;
+        is_there = !grows && way.norm() <= allowed;
     }
     if (is_there) {
         note_pulls(samples, -responses_of(samples).cwiseProduct(gradients.transpose() * way));

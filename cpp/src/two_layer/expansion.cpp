@@ -312,7 +312,7 @@ double Expansion::decaying_rate() const noexcept {
     if (!vanish && series_->square() > 0.0) fastest = std::sqrt(speed_square() / series_->square());
     for (Index j = 0; j < state_.parameters.neurons(); ++j) {
         const auto g = start_gradients_.col(groups_.of(j));
-        fastest = std::max(fastest, rate_to_come(j, g));
+        fastest = std::max(fastest, rate_to_come(j, g, fastest));
         if (vanish) fastest = std::max(fastest, turn_of(j, g));
     }
     return fastest;
@@ -330,7 +330,7 @@ double Expansion::turn_of(Index neuron, const GradientView& g) const noexcept {
     return std::sqrt(((a * g - growth * w).squaredNorm() + turn_a * turn_a) / square);
 }
 
-double Expansion::rate_to_come(Index neuron, const GradientView& g) const noexcept {
+double Expansion::rate_to_come(Index neuron, const GradientView& g, double known) const noexcept {
     const double rate = waveform_.decay_rate();
     const auto w = state_.parameters.w.col(neuron);
     const double a = state_.parameters.a[neuron];
@@ -341,7 +341,7 @@ double Expansion::rate_to_come(Index neuron, const GradientView& g) const noexce
     const double most = g.norm();
     if (turn <= kTurned * most || most < kHardly * rate) return grows;
     if (most > kGrows * rate) return std::max(grows, most - rate);
-    return turns_out(neuron, g) ? std::max(grows, turn) : grows;
+    return turn > std::max(grows, known) && turns_out(neuron, g) ? turn : grows;
 }
 
 bool Expansion::turns_out(Index neuron, const GradientView& g) const noexcept {

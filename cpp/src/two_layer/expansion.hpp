@@ -104,8 +104,9 @@ class Expansion {
     double decaying_rate() const noexcept;
     using GradientView = Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>;
     /// The part of that of one neuron under a gradient (r,): the rate with which it is to grow, or turns to where it
-    /// may; 0 of one that stands, that decays for ever, or that the decay takes away before it has turned.
-    double rate_to_come(Index neuron, const GradientView& g) const noexcept;
+    /// may; 0 of one that stands, that decays for ever, or that the decay takes away before it has turned. Nobody asks
+    /// for a rate below `known`.
+    double rate_to_come(Index neuron, const GradientView& g, double known = 0.0) const noexcept;
     /// True when no output of the network, as small as it is, changes a weight.
     bool vanishes() const noexcept;
     /// Largest |g| over the groups at the start of the step; 0 when nothing moves.
