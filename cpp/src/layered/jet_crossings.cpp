@@ -35,8 +35,9 @@ void Jet::push(const Vector& b, double at, const Activity& activity) {
 }
 
 void Jet::bend_sample(const Place& p, double jump, const Activity& activity) {
-    std::vector<Matrix> of_z(graph_->count()),
-        of_h(graph_->count());  // a row for each order; empty where nothing changes
+    // Of each node a row for each order; empty where nothing changes.
+    std::vector<Matrix> of_z(graph_->count());
+    std::vector<Matrix> of_h(graph_->count());
     of_z[p.node].setZero(order_ + 1, graph_->node(p.node).size);
     of_h[p.node] = of_z[p.node];
     for (int k = 0; k <= order_; ++k) of_h[p.node](k, p.unit) = jump * z_[p.node].at(k, p.sample, p.unit);

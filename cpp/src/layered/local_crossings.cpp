@@ -228,8 +228,8 @@ bool LocalCrossings::rewire(Activity& activity, const Vector& theta, Index sampl
 // With more layers θ and what the sample sends on.
 void LocalCrossings::push(Jet& jet, const Activity& activity, const Hit& hit) {
     if (!is_two_layers_) {
-        jet.bend_sample(hit.place, bend_of_slope_, activity);
-        jet.push(jump_, hit.u, activity);
+        jet.bend_sample(hit.place, slope_jump_, activity);
+        jet.push(velocity_jump_, hit.u, activity);
         return;
     }
     const int order = jet.order();

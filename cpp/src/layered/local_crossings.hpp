@@ -62,10 +62,11 @@ class LocalCrossings {
         Place place;
         bool is_known = true;
     };
-    /// What a crossing changes: for two layers the series of b, for more the jump of the velocity of θ.
+    /// By how much a crossing changes the rate of z at its place, and what counts as pushed: |b'| for two layers; for
+    /// more the jump of the velocity, as a part of the unit that it changes most, times the largest entry of θ.
     struct Push {
-        double rate = 0.0;   // of z of the place
-        double speed = 0.0;  // b' for two layers; for more, what it is as a part of the unit that it changes most
+        double rate = 0.0;
+        double speed = 0.0;
     };
     void search(const Jet& jet, const Activity& activity, double from, double end);
     void search_unit(const Jet& jet, const Activity& activity, Index unit, double from, double end);
@@ -97,9 +98,10 @@ class LocalCrossings {
     std::vector<Change> followed_;
     Vector products_, bend_;
     Matrix duals_;
-    Row series_{};  // b of the crossing at hand
-    Vector jump_;   // of the velocity of θ, for more layers
-    double bend_of_slope_ = 0.0;
+    // Of the crossing at hand: b for two layers, for more the jumps of the velocity of θ and of the slope.
+    Row series_{};
+    Vector velocity_jump_;
+    double slope_jump_ = 0.0;
     std::vector<Vector> back_;  // what arrives at z of one sample, by node
     Matrix reach_;
 };

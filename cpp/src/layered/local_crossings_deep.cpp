@@ -52,13 +52,13 @@ LocalCrossings::Push LocalCrossings::push_of_all(const Jet& jet, const Activity&
             else if (edge.tap == Tap::activated)
                 above += entries.col(p.unit).dot(back_[v]);
         }
-    jump_.setZero(jet.theta(0).size());
+    velocity_jump_.setZero(jet.theta(0).size());
     for (Vector& back : back_) back.setZero();
     back_[p.node][p.unit] = 1.0;
     for (int v = p.node; v >= 1; --v) {
         const Node& node = graph_->node(v);
         for (Index u = 0; u < static_cast<Index>(node.bias.size()); ++u)
-            if (node.bias[u] >= 0) jump_[node.bias[u]] += back_[v][u];
+            if (node.bias[u] >= 0) velocity_jump_[node.bias[u]] += back_[v][u];
         for (const int e : node.incoming) {
             const Edge& edge = graph_->edges()[e];
             if (edge.source > 0) send_back(edge, entries_at(jet, e, edge.has_parameters, hit.u), activity, p.sample);
@@ -66,14 +66,14 @@ LocalCrossings::Push LocalCrossings::push_of_all(const Jet& jet, const Activity&
             const Vector read = value_at(jet.tapped(edge), p.sample, edge.source == 0 ? 0 : jet.order(), hit.u);
             for (Index r = 0; r < edge.rows; ++r)
                 for (Index c = 0; c < edge.cols && back_[v][r] != 0.0; ++c)
-                    if (edge.at(r, c) >= 0) jump_[edge.at(r, c)] += back_[v][r] * read[c];
+                    if (edge.at(r, c) >= 0) velocity_jump_[edge.at(r, c)] += back_[v][r] * read[c];
         }
     }
     const double rate = jet.span() * jump * above;
-    const double square = jump_.squaredNorm();
-    jump_ *= rate;
-    bend_of_slope_ = jump;
-    return {rate * square, sizes_.part(jump_) * largest(jet.theta(0))};
+    const double square = velocity_jump_.squaredNorm();
+    velocity_jump_ *= rate;
+    slope_jump_ = jump;
+    return {rate * square, sizes_.part(velocity_jump_) * largest(jet.theta(0))};
 }
 
 }  // namespace reluflow::layered
