@@ -31,10 +31,10 @@ STORED = Path(__file__).resolve().parent.parent / "tests" / "data" / "layered"
 FILES = {"D2": "deep3_relu", "quiet": "deep_linear"}
 # End time, tolerance, steps of Euler, and the tolerance at which scipy comes to an error like ours, or near it.
 RUNS = {
-    "D1": (0.1, 1e-10, 1000, 1e-5),
+    "D1": (0.1, 1e-8, 1000, 1e-11),
     "D2": (5.0, 1e-10, 100_000, 1e-6),
     "quiet": (None, 1e-10, 100_000, 1e-11),
-    "ten": (3e-5, 1e-9, 100, 1e-6),
+    "ten": (3e-5, 1e-8, 100, 1e-10),
 }
 MAX_ERROR, MAX_EVENT_ERROR = 1e-7, 1e-6
 
