@@ -353,7 +353,7 @@ def _counted(
     """Return the samples of some weight, and their weights, of which the largest is 1; None where these are equal."""
     if sample_weight is None:
         return inputs, targets, None
-    weights = weights_of_samples(sample_weight, "sample_weight", len(inputs))
+    weights = weights_of_samples(sample_weight, "sample_weight", len(inputs), any_size=True)
     used = weights > 0
     weights = weights[used] / weights.max()
     return inputs[used], targets[used], None if (weights == 1.0).all() else weights

@@ -333,8 +333,10 @@ def one_target(value: object, name: str = "data", expected: str = "a Dataset") -
     return value
 
 
-def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X") -> FloatArray:
-    """Return what n samples count in the loss.
+def weights_of_samples(
+    value: npt.ArrayLike, name: str, n: int, rows: str = "X", *, any_size: bool = False
+) -> FloatArray:
+    """Return what n samples count in the loss; of `any_size` where a common factor changes nothing.
 
     Raises
     ------
@@ -349,7 +351,7 @@ def weights_of_samples(value: npt.ArrayLike, name: str, n: int, rows: str = "X")
     if not weights.any():
         raise invalid(name, "be positive for at least one sample", "zeros only")
     largest = float(weights.max())
-    if not SMALLEST <= largest <= LARGEST:
+    if not any_size and not SMALLEST <= largest <= LARGEST:
         expected = f"have a largest entry between {SMALLEST:g} and {LARGEST:g}"
         raise invalid(name, expected, place(weights, weights == largest))
     return weights
