@@ -152,13 +152,14 @@ double Expansion::state_error() const noexcept {
     return std::min(allowed, std::max(kMostMoved / margin_of_unit, kLatePart * kFineEnough));
 }
 
-double Expansion::expand(double step) {
+double Expansion::expand(double step, double fine) {
     waveform_.set_step(step);
     double before = 0.0;
     double last = 0.0;
     double part = 1.0;
     double let_go = -std::numeric_limits<double>::infinity();
     bool by_margins = false;
+    const double enough = std::max(std::min(kFinest, present_tolerance_), fine * present_tolerance_);
     for (int k = 0; k < kMaxOrder; ++k) {
         if (k > 0) {
             coupling_.margins(moments_, q_next_);
@@ -180,7 +181,7 @@ double Expansion::expand(double step) {
         before = last / kTermBeforeLast;
         last =
             std::max(series_->relative_size(k + 1), k == 0 ? 1.0 : (by_margins ? 0.0 : waveform_.relative_time_term()));
-        if (k + 1 >= kMinOrder && std::max(last, before) <= present_tolerance_) break;
+        if (k + 1 >= kMinOrder && std::max(last, before) <= enough) break;
     }
     // The squares of such terms overflow, and what came of that was taken for a size of zero.
     const double largest = moments_.leftCols(groups_.count()).cwiseAbs().sum();

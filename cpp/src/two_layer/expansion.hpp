@@ -29,8 +29,9 @@ class Expansion {
     /// Order 0: groups, slopes, margins and weights at the state.
     void start();
     /// Computes all orders for a step of about `step` and returns the part of u in (0, 1] that truncation allows. If
-    /// that is below kLeastAllowed, orders may be missing and the step has to be repeated.
-    double expand(double step);
+    /// that is below kLeastAllowed, orders may be missing and the step has to be repeated. With `fine` below 1 orders
+    /// are added until the last terms are below that part of the tolerance, if there are as many.
+    double expand(double step, double fine = 1.0);
     /// The defect of the weights until `end`, relative to the size of the neurons; see Defect.
     double defect(double end) { return defect_.measure(waveform_, end, series_->square(), series_->terms()); }
     /// Bound of the last Taylor terms, relative to the size of a neuron.

@@ -20,6 +20,13 @@ constexpr double kRetryPart = 0.9;
 /// A step whose defect is too large is repeated shorter by this factor.
 constexpr double kUnsoundPart = 0.25;
 
+/// After a step that knew a distance up to a part of it only, the last terms of the next one are to be smaller by this
+/// factor than what would have done; after others they may be larger by the second one. An order makes them smaller by
+/// far more.
+constexpr double kFinerYet = 0.1;
+constexpr double kCoarser = 2.0;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
 /// Networks of fewer weights are moved at every step: that takes no longer than the bounds that would defer it.
 constexpr Index kLeastCarried = 20000;
 
@@ -110,7 +117,7 @@ void Stepper::expand_series(double max_step) {
 
 /// The part of a step that truncation allows, reduced if the defect is too large.
 double Stepper::expand_soundly(double step) {
-    const double allowed = expansion_.expand(step);
+    const double allowed = expansion_.expand(step, fine_);
     if (!(allowed >= kLeastAllowed)) return allowed;
     is_sound_ = expansion_.defect(allowed) <= kDefectPart * rtol_;
     return is_sound_ ? allowed : kUnsoundPart * allowed;
@@ -177,10 +184,7 @@ void Stepper::follow_events() {
     }
     settle();
     const auto& hits = partitions_.scan(allowed_);
-    if (!late_ && partitions_.known_beside() < allowed_) {
-        allowed_ = partitions_.known_beside();
-        control_.truncated(waveform().step(), order, allowed_);
-    }
+    if (!late_) end_beside();
     disturbances_.clear();
     doubts_.clear();
     for (const auto& first : hits) {
@@ -193,6 +197,20 @@ void Stepper::follow_events() {
     end = end_by_release(end);
     foresee(end);
     cut(end);
+}
+
+/// An explicit step ends where it does not know a distance beside a boundary well enough any more. More orders know it
+/// farther, so that the next steps have them: shorter ones would have fewer, and know as little at their end.
+void Stepper::end_beside() {
+    const double known = partitions_.known_beside();
+    const int order = expansion_.series().order();
+    if (known >= allowed_) {
+        fine_ = std::min(1.0, kCoarser * fine_);
+        return;
+    }
+    if (order == kMaxOrder) control_.truncated(waveform().step(), order, known);
+    fine_ = std::max(kEps / rtol_, kFinerYet * std::pow(known / allowed_, order) * fine_);
+    allowed_ = known;
 }
 
 double Stepper::end_by_events(double end) const {

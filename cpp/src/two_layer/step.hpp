@@ -109,6 +109,7 @@ class Stepper {
     double end_by_events(double end) const;
     double end_by_release(double end);
     double end_by_doubts(double end) const;
+    void end_beside();
     double first_event() const noexcept;
     bool any_event_ends_late() const noexcept;
     double end_by_late_doubts(double end) const;
@@ -142,6 +143,7 @@ class Stepper {
     LateEvents late_events_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event
+    double fine_ = 1.0;     // the part of the tolerance that the last terms of an explicit step are to be below
     bool is_sound_ = true;  // the defect of the present step is within the tolerance
     bool carries_ = false;  // the motion of the neurons in the present step is deferred
     StepCounts counts_;
