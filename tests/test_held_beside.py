@@ -241,7 +241,7 @@ def test_a_neuron_that_vanishes_in_short_steps_does_not_pass_zero_by_rounding(rt
     sol = rf.integrate(data, net, until=60.0, loss="exponential", rtol=rtol)
     assert sol.status == "reached_time"
     assert not len(sol.events)
-    assert np.abs(sol.final.W).max() < 1e-14
+    assert np.abs(sol.final.W).max() < 0.1 * rtol  # at rest from there on
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9, 1e-10, 1e-12])
