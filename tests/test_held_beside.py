@@ -257,3 +257,22 @@ def test_a_neuron_does_not_cross_a_boundary_on_which_errors_come_to_rest(rtol: f
     assert sol.events.t.max() < 5.0
     for state in (sol.final, sol(30.0)):
         assert np.ptp(state.W) <= 1e-9
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+def test_a_pull_that_takes_a_neuron_nowhere_beyond_a_boundary_lets_it_slide(rtol: float) -> None:
+    """(1, 1, -1, -1) has both labels, and what else pulls there weighs 1e-24 of these two samples.
+
+    The slide let go, the neuron stood 1e-26 beside the boundary and slid again: 390,000 events to t = 0.27.
+    """
+    X = [[1, -1, -1, -1], [-1, -1, -1, 1], [1, 1, 1, -1], [1, 1, -1, -1], [-1, 1, -1, -1]]
+    X += [[1, 1, 1, 1], [-1, -1, -1, 1], [-1, 1, -1, 1], [-1, -1, -1, 1], [1, 1, -1, -1]]
+    data = rf.Dataset(X, [-1, 1, -1, 1, 1, -1, -1, -1, -1, -1])
+    W = [[-18.741046546146833, 4.140247340068171, -15.94233501108864, 5.794359313562306]]
+    W += [[9.661373598655352, -0.8741460330901181, 9.813234662148036, -4.626701166235375]]
+    net = rf.Network(W, [-1.3888090309553505, -15.419883979203824])
+    until = rf.Stop(time=1000.0, events=100)
+    exact, sol = (rf.integrate(data, net, until=until, loss="exponential", rtol=used) for used in (1e-13, rtol))
+    assert exact.status == sol.status == "reached_time"
+    assert len(sol.events) < 10
+    assert rf.analysis.relative_error(sol.final, exact.final) < 1e-9

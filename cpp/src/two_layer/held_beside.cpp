@@ -188,13 +188,26 @@ double HeldBeside::answer(int boundary, std::int8_t side, double square) const {
     const Waveform& waveform = motion_.waveform();
     const double scale = motion_.step() * square;
     if (scale * waveform.mean_square() < kHolds) return 0.0;  // all samples together hold none
+    return scale * response(boundary, side, true);
+}
+
+/// Of the contributions to a margin beside the boundary, over a z; of its live samples or of all.
+double HeldBeside::response(int boundary, std::int8_t side, bool of_live) const {
+    const Waveform& waveform = motion_.waveform();
     double sum = 0.0;
     for (const int sample : motion_.data().samples_of(boundary)) {
         const double coefficient = motion_.data().coefficient(sample);
         const double slope = coefficient * side > 0.0 ? 1.0 : motion_.leak();
-        if (waveform.is_live(sample)) sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
+        if (of_live && !waveform.is_live(sample)) continue;
+        sum += waveform.response(sample) * slope * slope * coefficient * coefficient;
     }
-    return scale * sum;
+    return sum;
+}
+
+/// Beyond its boundary a neuron wakes these samples: it stays where they answer to the pull.
+double HeldBeside::held_pull(int piece, int boundary, std::int8_t side, double zero) const {
+    if (motion_.waveform().is_linear() || !balances(boundary, side)) return 0.0;
+    return zero * std::abs(motion_.a(piece)[0]) * response(boundary, side, false);
 }
 
 }  // namespace reluflow

@@ -42,6 +42,10 @@ class HeldBeside {
     /// begin of the piece, as well as what counts as zero.
     bool is_unknown(const Coefficients& z, double v, double zero) const;
 
+    /// The pull, in contributions, that takes a neuron which leaves a boundary on this side no farther than `zero`,
+    /// where samples of both labels hold it. Zero where none do.
+    double held_pull(int piece, int boundary, std::int8_t side, double zero) const;
+
     /// What answers to a distance z on the neuron's side: z' = drift - rate z.
     struct Hold {
         double rate = 0.0;      ///< zero if the distance would fall by less than an e-folding
@@ -64,6 +68,7 @@ class HeldBeside {
     double drive_rate(int piece, int boundary, std::int8_t side) const;
     bool balances(int boundary, std::int8_t side) const;
     double answer(int boundary, std::int8_t side, double square) const;
+    double response(int boundary, std::int8_t side, bool of_live) const;
     bool feels_errors() const;
     double known_until(const Coefficients& z, double v, double error) const;
 
