@@ -24,7 +24,7 @@ def test_a_loose_tolerance_takes_fewer_steps_than_a_tight_one(seed: int) -> None
     runs = [rf.integrate(data, net, until=rf.Stop(mean_loss=0.1), reduction="mean", rtol=rtol) for rtol in RTOLS]
     assert all(run.success for run in runs)
     loose, middle, tight = (run.stats["steps"] for run in runs)
-    assert loose < middle < tight
+    assert loose < 0.7 * middle < middle < 0.5 * tight
     ends = np.array([run.t_end for run in runs])
     np.testing.assert_allclose(ends, ends[-1], rtol=1e-4)
     counts = np.array([len(run.events) for run in runs])

@@ -98,7 +98,8 @@ void Partition::follow(const FirstHit& first) {
         }
         if (count > 0) {
             const Arrival arrival = screening_.arrival(neuron, hit);
-            disturbances_.push_back({hit.u, screening_.effect().coupling(motion_.last(neuron), hit), arrival.rate});
+            const double coupling = screening_.effect().coupling(motion_.last(neuron), hit);
+            disturbances_.push_back({hit.u, coupling, arrival.rate, neuron, hit.boundary});
             if (arrival.doubt.present) doubts_.push_back(arrival.doubt);
         }
         const int piece = motion_.last(neuron);
@@ -142,6 +143,20 @@ void Partition::disturb_by_corner(int piece, const Hit& hit, std::size_t known) 
 void Partition::cut(double u) {
     local_.cut(u);
     for (const int neuron : motion_.touched()) motion_.truncate(neuron, u);
+}
+
+void Partition::add_moved(double u, Matrix& moments) {
+    for (const int neuron : motion_.touched()) {
+        const int first = motion_.first(neuron);
+        const int piece = motion_.in_force(neuron, u);
+        if (piece == first) continue;
+        double a = 0.0;
+        motion_.evaluate(piece, u, column_.data(), a);
+        auto moment = moments.col(expansion_.groups().of(neuron));
+        moment += a * column_;
+        motion_.evaluate(first, u, column_.data(), a);
+        moment -= a * column_;
+    }
 }
 
 double Partition::series_rest(double u) const noexcept {

@@ -37,6 +37,8 @@ class Partition {
     void cut(double u);
     /// Writes the state at u of the neurons that have had events.
     void place(double u, Matrix& w, Vector& a);
+    /// Adds what these events move a w by until u to the moments of the groups.
+    void add_moved(double u, Matrix& moments);
 
     /// What the series of neurons that have had events leave out until u, about, relative to the neuron.
     double series_rest(double u) const noexcept;

@@ -212,6 +212,10 @@ void Partitions::place(double u, Matrix& w, Vector& a) const {
             [&, u](Partition& partition) { partition.place(u, w, a); });
 }
 
+void Partitions::add_moved(double u, Matrix& moments) const {
+    for (const auto& partition : partitions_) partition->add_moved(u, moments);
+}
+
 double Partitions::series_rest(double u) const noexcept {
     double rest = 0.0;
     for (const auto& partition : partitions_) rest = std::max(rest, partition->series_rest(u));

@@ -47,6 +47,8 @@ class Partitions {
     void cut(double u);
     /// Writes the state at u of the neurons that have had events.
     void place(double u, Matrix& w, Vector& a) const;
+    /// Adds what all events before u move a w by until then to the moments Σ a w of the groups, (r, groups).
+    void add_moved(double u, Matrix& moments) const;
     /// What the series of neurons that have had events leave out until u, about, relative to the neuron.
     double series_rest(double u) const noexcept;
     /// The step was taken up to u.

@@ -55,6 +55,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       radau_(data, objective, settings, state.neurons()),
       horizon_log_loss_(settings.horizon_log_loss),
       late_events_(data, state.neurons()),
+      turned_back_(data, state),
       column_(data.rank()),
       sleeper_work_(2 * data.rank()),
       sleeper_weights_(data.n()),
@@ -188,12 +189,12 @@ void Stepper::follow_events() {
     disturbances_.clear();
     doubts_.clear();
     for (const auto& first : hits) {
-        disturbances_.push_back({first.hit.u, first.coupling, first.rate});
+        disturbances_.push_back({first.hit.u, first.coupling, first.rate, first.neuron, first.hit.boundary});
         if (first.doubt.present) doubts_.push_back(first.doubt);
     }
     end_ = partitions_.follow(end_by_events(allowed_), disturbances_, doubts_);
     double end = end_by_events(end_);
-    if (late_) end = late_end(end);
+    end = late_ ? late_end(end) : turned_back_.end(disturbances_, partitions_, expansion_, end);
     end = end_by_release(end);
     foresee(end);
     cut(end);
@@ -216,7 +217,7 @@ void Stepper::end_beside() {
 double Stepper::end_by_events(double end) const {
     if (late_ && any_event_ends_late()) return std::min(end, first_event());
     const double coupled = coupled_end(disturbances_, budget(), end);
-    return late_ ? end_by_late_doubts(coupled) : end_by_doubts(end_by_grazing(disturbances_, coupled));
+    return late_ ? end_by_late_doubts(coupled) : end_by_doubts(coupled);
 }
 
 double Stepper::end_by_release(double end) {

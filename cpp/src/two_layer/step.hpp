@@ -13,6 +13,7 @@
 #include "two_layer/radau_step.hpp"
 #include "two_layer/state.hpp"
 #include "two_layer/step_control.hpp"
+#include "two_layer/turned_back.hpp"
 
 namespace reluflow {
 
@@ -141,6 +142,7 @@ class Stepper {
     LateControl late_control_;
     EventGaps gaps_;
     LateEvents late_events_;
+    TurnedBack turned_back_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event
     double fine_ = 1.0;     // the part of the tolerance that the last terms of an explicit step are to be below

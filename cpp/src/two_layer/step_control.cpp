@@ -125,7 +125,8 @@ double coupled_end(std::span<const Disturbance> disturbances, double budget, dou
     return std::max(low, std::min(first, end));
 }
 
-double end_by_grazing(std::span<const Disturbance> disturbances, double end) noexcept {
+void list_slow_hits(std::span<const Disturbance> disturbances, double end, std::vector<SlowHit>& found) {
+    found.clear();
     double most = 0.0;
     for (const auto& event : disturbances) most += event.coupling;
     for (const auto& hit : disturbances) {
@@ -137,9 +138,8 @@ double end_by_grazing(std::span<const Disturbance> disturbances, double end) noe
             turned += (hit.u - event.u) * event.coupling;
             before = std::max(before, event.u);
         }
-        if (turned > kTurnsBack * hit.rate) end = std::min(end, before);
+        if (turned > kTurnsBack * hit.rate) found.push_back({hit, before});
     }
-    return end;
 }
 
 double StepControl::propose(double fastest) const noexcept {

@@ -16,13 +16,21 @@ struct Disturbance {
     double u = 0.0;
     double coupling = 0.0;
     double rate = std::numeric_limits<double>::infinity();  ///< of a neuron across a boundary, relative to its size
+    int neuron = -1;
+    int boundary = -1;
+};
+
+/// A hit so slow that what events before it are bounded by may turn the neuron back.
+struct SlowHit {
+    Disturbance hit;
+    double before = 0.0;  ///< the last event before it
 };
 
 /// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. U can always reach the first event.
 double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
-/// The largest U in [0, end] before which no neuron crosses a boundary so slowly that the events before may turn it
-/// back, though they move it by far less than the budget.
-double end_by_grazing(std::span<const Disturbance> disturbances, double end) noexcept;
+/// Lists the hits before `end` at which a neuron crosses a boundary so slowly that the events before may turn it back,
+/// though they move it by far less than the budget.
+void list_slow_hits(std::span<const Disturbance> disturbances, double end, std::vector<SlowHit>& found);
 
 /// The lengths of steps at which a run has ended. One that goes on from there begins with them: it would have to find
 /// them anew, from a first step that is far shorter than late ones.
