@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import integer, invalid, optional_module, positive, real_array
+from .._validation import integer, invalid, optional_module, positive, real_array, truth
 from ..descent import descend
 from ..layered import DeepNetwork, DeepSolution
 from ..layered._graph import degree_of
@@ -80,6 +80,7 @@ def compare_with_descent(
     *,
     steps: Sequence[float] | None = None,
     max_steps: int = 10_000_000,
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Run gradient descent from the start of a flow to its final time, and measure the error.
 
@@ -92,13 +93,16 @@ def compare_with_descent(
         steps ends at the final time.
     max_steps : int, optional
         Steps that would need more are listed with the status ``"too_many_steps"`` and not run.
+    progress : bool, optional
+        Show a live line on the standard error for each descent that lasts two seconds.
 
     Returns
     -------
     pandas.DataFrame
         One row a step size: ``step``, ``n_steps``, ``seconds``, ``error`` |θ_Euler - θ_flow|/|θ_flow| (inf where
         descent left the range of numbers), ``loss`` (summed), ``mean_loss``, ``normalised_margin`` (nan for targets
-        without labels and for layers that are not homogeneous), ``status``.
+        without labels and for layers that are not homogeneous), ``status``. After Ctrl-C the rows so far; the descent
+        under way has nan and the status ``"interrupted"``.
 
     Raises
     ------
@@ -121,18 +125,23 @@ def compare_with_descent(
     limit = integer(max_steps, "max_steps")
     wanted: Iterable[float] = suggest_steps(solution) if steps is None else real_array(steps, "steps", "(k,)")
     wanted = [positive(step, "steps") for step in wanted]
-    rows = [_run(solution, end, step, limit) for step in wanted]
+    truth(progress, "progress")
+    rows: list[tuple[Any, ...]] = []
+    for step in wanted:
+        rows.append(_run(solution, end, step, limit, progress))
+        if rows[-1][-1] == "interrupted":
+            break
     columns = ["step", "n_steps", "seconds", "error", "loss", "mean_loss", "normalised_margin", "status"]
     table: pd.DataFrame = pandas.DataFrame(rows, columns=columns)
     return table
 
 
-def _run(solution: Solution | DeepSolution, end: float, step: float, limit: int) -> tuple[Any, ...]:
+def _run(solution: Solution | DeepSolution, end: float, step: float, limit: int, progress: bool) -> tuple[Any, ...]:
     n_steps = int(np.ceil(end / step * (1.0 - 1e-12)))  # a step that divides the time to rounding stays as it is
     if n_steps > limit:
         return step, n_steps, *(np.nan,) * 5, "too_many_steps"
     began = perf_counter()
-    options: dict[str, Any] = {"step": end / n_steps, "n_steps": n_steps, "save_every": n_steps}
+    options: dict[str, Any] = {"step": end / n_steps, "n_steps": n_steps, "save_every": n_steps, "progress": progress}
     options |= {"loss": solution.loss, "reduction": solution.reduction}
     final: Network | DeepNetwork
     if isinstance(solution, DeepSolution):
@@ -144,6 +153,8 @@ def _run(solution: Solution | DeepSolution, end: float, step: float, limit: int)
         run = descend(solution.data, solution.initial, weight_decay=decay, **options)
         final, status = run.final, run.status
     seconds = perf_counter() - began
+    if status == "interrupted":
+        return end / n_steps, n_steps, seconds, *(np.nan,) * 4, status
     # Descent that leaves the range of numbers hands back its last finite state.
     error = np.inf if status == "non_finite" else relative_error(final, solution.final)
     loss = mean = np.inf

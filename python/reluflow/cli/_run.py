@@ -115,6 +115,8 @@ def _beside_descent(
         return found
     except ValueError:  # a run without a finite time has nothing to compare with
         return found
+    if signals.came:  # the table is not whole
+        return found
     if not (table["error"] <= 1.0).any():  # to so late a time all steps that can be afforded diverge
         return found
     return analysis.summarise(solution, table)

@@ -119,6 +119,13 @@ class Shown(Protocol):
         """Wall-clock time so far."""
 
 
+def duration(seconds: float) -> str:
+    """Return a time as a person says it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 class LiveLine:
     """A line on the standard error: rewritten in place in a terminal, by rich if it is there; a new one in a file."""
 
@@ -170,7 +177,7 @@ def _rich_status(text: str) -> Any:
 class Reporter:
     """Hands each report of the core to the live line and the callback."""
 
-    def __init__(self, listening: Listeners, make: Callable[[dict[str, Any]], Progress | ManyProgress]) -> None:
+    def __init__(self, listening: Listeners, make: Callable[[dict[str, Any]], Shown]) -> None:
         """Keep who is to be served, and how a report of the core becomes what they take."""
         self._line = LiveLine() if listening.progress else None
         self._callback = listening.callback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite, log
 from time import perf_counter
@@ -22,8 +23,12 @@ from ._problem import counts_of, inputs_of, targets_of
 _FORMAT, _SCHEMA = "reluflow layered descent", 1
 _ARRAYS = ("t", "step_index", "theta", "log_loss")
 _VALUES = ("steps_done", "seconds", "status", "message", "settings")
+# Called with the same report as the core of two layers gives; a true value ends the descent.
+Hook = Callable[[dict[str, Any]], object]
+_PERIOD = 0.1  # seconds between two reports, as there
 _MESSAGES = {
     "reached_steps": "all steps were taken",
+    "stopped_by_callback": "the callback stopped it; these are the steps so far",
     "interrupted": "interrupted; these are the steps so far",
     "non_finite": "a parameter is not finite; the step size is too large",
 }
@@ -48,7 +53,7 @@ class DeepDescentResult(ReadOnly):
     seconds : float
         Wall-clock time.
     status : str
-        ``reached_steps``, ``interrupted`` or ``non_finite``.
+        ``reached_steps``, ``stopped_by_callback``, ``interrupted`` or ``non_finite``.
     message : str
         The status as a sentence.
     settings : dict
@@ -117,11 +122,15 @@ class DeepDescentResult(ReadOnly):
 
 
 def descend_layers(
-    data: object, net: DeepNetwork, settings: dict[str, Any], decay: float = 0.0, rates: FloatArray | float = 1.0
+    data: object,
+    net: DeepNetwork,
+    settings: dict[str, Any],
+    rates: FloatArray | float = 1.0,
+    hook: Hook | None = None,
 ) -> DeepDescentResult:
     """Take the steps; `settings` are the arguments of `reluflow.descend`, checked but for what needs the data.
 
-    `decay` is γ, and `rates` are what the steps of all parameters or of each are multiplied by.
+    `rates` are what the steps of all parameters or of each are multiplied by.
 
     Raises
     ------
@@ -131,30 +140,22 @@ def descend_layers(
     X = inputs_of(data, net)
     targets = targets_of(data, net, settings["loss"], len(X))
     counts = counts_of(data, len(X))
-    factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
     if settings["batch_size"] is not None and settings["batch_size"] > len(X):
         raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
-    begin = perf_counter()
-    steps = _Steps(net, X, targets, counts, (decay, rates), settings)
-    network = Backward(net.nodes, X)
+    steps = _Steps(net, X, targets, counts, rates, settings)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
-        status = steps.take()
-        losses = [log_loss(network.outputs(theta), targets, settings["loss"], counts) for theta in steps.theta]
+        status = steps.take(hook)
+        losses = [steps.log_loss(theta) for theta in steps.theta]
         index = np.array(steps.index)
         t = settings["step"] * index
-    arrays = {
-        "t": t,
-        "step_index": index,
-        "theta": np.array(steps.theta),
-        "log_loss": np.array(losses) + log(factor),
-    }
+    arrays = {"t": t, "step_index": index, "theta": np.array(steps.theta), "log_loss": np.array(losses)}
     for array in arrays.values():
         freeze(array)
     return DeepDescentResult(
         initial=net,
         final=net._with(np.array(steps.theta[-1])),
         steps_done=steps.done,
-        seconds=perf_counter() - begin,
+        seconds=perf_counter() - steps.began,
         status=status,
         message=_MESSAGES[status],
         settings=settings,
@@ -171,20 +172,27 @@ class _Steps:
         X: FloatArray,
         targets: FloatArray,
         counts: FloatArray | None,
-        decay_and_rates: tuple[float, FloatArray | float],
+        rates: FloatArray | float,
         settings: dict[str, Any],
     ) -> None:
         self.net, self.X, self.targets, self.settings = net, X, targets, settings
         self.counts = np.ones(len(X)) if counts is None else counts
-        self.decay, rates = decay_and_rates
+        self.decay: float = settings["weight_decay"]
         self.step = settings["step"] * rates
+        self.whole = Backward(net.nodes, X)
+        self.began = self.told = perf_counter()
         self.factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
         self.done = 0
         self.theta: list[FloatArray] = [np.array(net.theta)]
         self.index = [0]
 
-    def take(self) -> str:
-        """Take all steps; return how they ended."""
+    def log_loss(self, theta: FloatArray) -> float:
+        """Return the logarithm of the loss on all samples, with the reduction."""
+        loss = log_loss(self.whole.outputs(theta), self.targets, self.settings["loss"], self.counts)
+        return loss + log(self.factor)
+
+    def take(self, hook: Hook | None) -> str:
+        """Take all steps, and report to `hook`; return how they ended."""
         theta = np.array(self.net.theta)
         every = self.settings["save_every"]
         try:
@@ -196,11 +204,24 @@ class _Steps:
                 self.done += 1
                 if self.done == self.settings["n_steps"] or (every is not None and self.done % every == 0):
                     self._keep(theta)
+                if hook is not None and self._tells(hook, theta):
+                    return "stopped_by_callback"
         except KeyboardInterrupt:
             return "interrupted"
         finally:
             self._keep(theta)
         return "reached_steps"
+
+    def _tells(self, hook: Hook, theta: FloatArray) -> bool:
+        """Report, if the last time was long enough ago; return whether the descent is to end."""
+        now = perf_counter()
+        if now - self.told < _PERIOD:
+            return False
+        t = self.settings["step"] * self.done
+        report = {"step": self.done, "t": t, "log_loss": self.log_loss(theta), "seconds": now - self.began}
+        is_over = bool(hook(report))
+        self.told = perf_counter()
+        return is_over
 
     def _keep(self, theta: FloatArray) -> None:
         if self.index[-1] != self.done:

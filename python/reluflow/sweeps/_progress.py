@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-from ..flow._progress import QUIET_SECONDS, Listeners, LiveLine
+from ..flow._progress import QUIET_SECONDS, Listeners, LiveLine, duration
 
 _PERIOD = 0.1  # seconds between two reports
 
@@ -36,14 +36,8 @@ class SweepProgress:
     def __str__(self) -> str:
         """Return the text of the live line."""
         errors = f", {self.errors} with an error" if self.errors else ""
-        left = "" if self.seconds_left == float("inf") else f", about {_duration(self.seconds_left)} left"
-        return f"{self.done} of {self.total} points{errors}, {_duration(self.seconds)}{left}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        left = "" if self.seconds_left == float("inf") else f", about {duration(self.seconds_left)} left"
+        return f"{self.done} of {self.total} points{errors}, {duration(self.seconds)}{left}"
 
 
 class Watch:

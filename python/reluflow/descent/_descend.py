@@ -2,153 +2,32 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal, overload
 
-from . import _core
-from ._digest import fingerprint_of
-from ._files import read_archive, write_archive
-from ._validation import (
-    FloatArray,
-    IntArray,
-    ReadOnly,
-    Seed,
-    freeze,
-    instance,
-    integer,
-    invalid,
-    not_negative,
-    positive,
-    seed_number,
-)
-from .datasets import Dataset, MultiClassDataset
-from .datasets._arrays import name_of_targets, one_target_of
-from .flow._two_layers import is_of_layers, refuse_parts
-from .layered import DeepDescentResult, DeepNetwork
-from .layered._descent import descend_layers
-from .layered._problem import ArrayData
-from .layered._several import data_of, kept, pair_of, stored
-from .layered._two_layers import AsLayers, as_layers
-from .losses import LossName, ReductionName, check_loss, check_reduction, check_targets, core_weights
-from .networks import Network
-from .networks._bias import knowing_bias
+from .. import _core
+from .._validation import Seed, freeze, instance, integer, invalid, not_negative, positive, seed_number
+from ..datasets import Dataset, MultiClassDataset
+from ..datasets._arrays import name_of_targets, one_target_of
+from ..flow._progress import listeners
+from ..flow._two_layers import is_of_layers, refuse_parts
+from ..layered import DeepDescentResult, DeepNetwork
+from ..layered._descent import Hook, descend_layers
+from ..layered._problem import ArrayData
+from ..layered._several import kept, pair_of
+from ..layered._two_layers import AsLayers, as_layers
+from ..losses import LossName, ReductionName, check_loss, check_reduction, check_targets, core_weights
+from ..networks import Network
+from ..networks._bias import knowing_bias
+from ._progress import DescentCallback, heard
+from ._result import VALUES, DescentResult
 
-__all__ = ["DescentResult", "descend"]
-
-_FORMAT, _SCHEMA = "reluflow descent", 1
-_ARRAYS = ("t", "step_index", "W", "a", "log_loss")
-_VALUES = ("steps_done", "seconds", "status", "message", "settings")
 _MESSAGES = {
     "reached_steps": "all steps were taken",
+    "stopped_by_callback": "the callback stopped it; these are the steps so far",
     "interrupted": "interrupted; these are the steps so far",
     "non_finite": "a weight is not finite; the step size is too large",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class DescentResult(ReadOnly):
-    """What `descend` returns. All arrays are read-only.
-
-    Attributes
-    ----------
-    data : Dataset, or what else `descend` was given for several outputs
-    initial, final : Network
-        The network before the first and after the last step.
-    t : ndarray, shape (k,)
-        Flow time of the kept states: step size times step index.
-    step_index : ndarray of int, shape (k,)
-        Number of steps taken at the kept states, from 0.
-    W : ndarray, shape (k, m, d)
-    a : ndarray, shape (k, m), or (k, m, K) with several outputs
-    log_loss : ndarray, shape (k,)
-        Natural logarithm of the loss on all samples, with the reduction.
-    steps_done : int
-    seconds : float
-        Wall-clock time.
-    status : str
-        ``reached_steps``, ``interrupted`` or ``non_finite``.
-    message : str
-        The status as a sentence.
-    settings : dict
-        Every argument that was used, and the version.
-    """
-
-    data: Any
-    initial: Network
-    final: Network
-    t: FloatArray = field(repr=False)
-    step_index: IntArray = field(repr=False)
-    W: FloatArray = field(repr=False)
-    a: FloatArray = field(repr=False)
-    log_loss: FloatArray = field(repr=False)
-    steps_done: int
-    seconds: float
-    status: str
-    message: str
-    settings: dict[str, Any]
-
-    @property
-    def fingerprint(self) -> str:
-        """32 hexadecimal digits of the run: the same for the same run, however long it took, in every process."""
-        return fingerprint_of(self)
-
-    def __repr__(self) -> str:
-        """One line: how it ended and how far it came."""
-        m, d = self.final.W.shape
-        steps = f"{self.steps_done} steps to t={float(self.t[-1]):.6g}"
-        return f"DescentResult({self.status}, {steps}, log loss={float(self.log_loss[-1]):.6g}, width={m}, dim={d})"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to one .npz file, whole or not at all; `DescentResult.load` reads it back exactly.
-
-        Raises
-        ------
-        FileNotFoundError, PermissionError
-            The folder does not exist or may not be written to.
-        OSError
-            The system cannot write; what was there is still there.
-        """
-        own, about = stored(self.data)
-        start: dict[str, Any] = {"W0": self.initial.W, "a0": self.initial.a, **own}
-        if self.initial.pattern is not None:
-            start["pattern0"] = self.initial.pattern
-        known = {"leak": self.initial.leak, "net_bias_input": self.initial.bias_input}
-        record = {name: getattr(self, name) for name in _VALUES} | known | about
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        write_archive(path, {**arrays, **start}, {"format": _FORMAT, "schema": _SCHEMA, **record})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DescentResult:
-        """Read a result that `save` wrote: the same bits.
-
-        Raises
-        ------
-        FileNotFoundError, IsADirectoryError
-            There is no such file, or it is a folder.
-        ValueError
-            The file holds no result of `descend`, or is damaged; the message names the path and what is wrong.
-        """
-        arrays, record = read_archive(path, (_FORMAT,), _SCHEMA)
-        try:
-            for array in arrays.values():
-                freeze(array)
-            kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            if kept["settings"].get("rates") is not None:
-                kept["settings"]["rates"] = tuple(kept["settings"]["rates"])
-            data = data_of(arrays, record)
-            known = {"leak": record["leak"], "bias_input": record.get("net_bias_input")}
-            initial = Network(arrays["W0"], arrays["a0"], pattern=arrays.get("pattern0"), **known)
-            final = initial._with(arrays["W"][-1], arrays["a"][-1])
-            return cls(data=data, initial=initial, final=final, **kept)
-        except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
-            raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
-
-    @property
-    def success(self) -> bool:
-        """Whether all steps were taken."""
-        return self.status == "reached_steps"
 
 
 @overload
@@ -166,6 +45,8 @@ def descend(
     save_every: int | None = None,
     train: Literal["both", "first"] = "both",
     rates: tuple[float, float] | None = None,
+    progress: bool = False,
+    callback: DescentCallback | None = None,
 ) -> DescentResult: ...
 @overload
 def descend(
@@ -182,6 +63,8 @@ def descend(
     save_every: int | None = None,
     train: Literal["both", "first"] = "both",
     rates: tuple[float, float] | None = None,
+    progress: bool = False,
+    callback: DescentCallback | None = None,
 ) -> DescentResult: ...
 @overload
 def descend(
@@ -196,6 +79,8 @@ def descend(
     reduction: ReductionName = "sum",
     weight_decay: float = 0.0,
     save_every: int | None = None,
+    progress: bool = False,
+    callback: DescentCallback | None = None,
 ) -> DeepDescentResult: ...
 def descend(
     data: Dataset | MultiClassDataset | ArrayData,
@@ -211,6 +96,8 @@ def descend(
     save_every: int | None = None,
     train: Literal["both", "first"] = "both",
     rates: tuple[float, float] | None = None,
+    progress: bool = False,
+    callback: DescentCallback | None = None,
 ) -> DescentResult | DeepDescentResult:
     """Run gradient descent θ ← θ - step ∇L(θ), or SGD, with ReLU'(0) = 0.
 
@@ -245,10 +132,16 @@ def descend(
         "first": the output weights of a `Network` stay as they are.
     rates : tuple of float, optional
         (η_w, η_a): the steps of the layers of a `Network` are `step` times these.
+    progress : bool, optional
+        Show a live line on the standard error once the descent has lasted two seconds, with the time left; where that
+        is no terminal, a new line every ten seconds.
+    callback : callable, optional
+        Called with a `DescentProgress` between two steps, about every 0.1 s; the descent ends when it returns True.
 
     Returns
     -------
     DescentResult, or DeepDescentResult for a layered network
+        After Ctrl-C it has the steps so far, with the status ``interrupted``.
 
     Raises
     ------
@@ -264,15 +157,17 @@ def descend(
     >>> run.step_index
     array([  0,  50, 100])
     """
+    listening = listeners(progress, callback)
     if isinstance(net, DeepNetwork) or is_of_layers(net, train, rates):
         common = _settings(step, n_steps, seed, reduction, save_every)
         size = None if batch_size is None else integer(batch_size, "batch_size")
         chosen = {**common, "batch_size": size, "loss": loss, "version": _core.__version__}
         chosen["weight_decay"] = not_negative(weight_decay, "weight_decay")
-        if isinstance(net, Network):
-            return _two_layers(data, as_layers(net, train, rates), chosen)
-        refuse_parts(train, rates)
-        return descend_layers(data, net, chosen, chosen["weight_decay"])
+        with heard(listening, chosen["n_steps"]) as hook:
+            if isinstance(net, Network):
+                return _two_layers(data, as_layers(net, train, rates), chosen, hook)
+            refuse_parts(train, rates)
+            return descend_layers(data, net, chosen, hook=hook)
     instance(net, "net", Network, "a Network")
     targets = name_of_targets(data)
     data = one_target_of(data, net)
@@ -286,21 +181,22 @@ def descend(
     }
     check_targets(data, settings["loss"], targets)
     begin = perf_counter()
-    raw = _call(data, net, settings)
+    with heard(listening, settings["n_steps"]) as hook:
+        raw = _call(data, net, settings, hook)
     raw["seconds"] = perf_counter() - begin
     return _result(data, net, {**settings, "version": _core.__version__}, raw)
 
 
-def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any]) -> DescentResult:
+def _two_layers(data: Any, reader: AsLayers, settings: dict[str, Any], hook: Hook | None) -> DescentResult:
     """Descend with several outputs, one part trained or two rates, as a layered network does."""
     pair = pair_of(data, reader.start, settings["loss"])
     reader = reader.going_on(pair.net)
     plain, each = reader.without_rates()
-    found = descend_layers(pair.data, plain.layers(), settings, settings["weight_decay"], each)
+    found = descend_layers(pair.data, plain.layers(), settings, each, hook)
     W, a = plain.weights(found.theta)
     for array in (W, a):
         freeze(array)
-    values = {name: getattr(found, name) for name in ("t", "step_index", "log_loss", *_VALUES)}
+    values = {name: getattr(found, name) for name in ("t", "step_index", "log_loss", *VALUES)}
     parts = {"train": reader.train, "rates": None if reader.rates == (1.0, 1.0) else reader.rates}
     return DescentResult(
         data=kept(data, pair),
@@ -329,7 +225,7 @@ def _batch_size(value: object, n: int) -> int:
     return size
 
 
-def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, Any]:
+def _call(data: Dataset, net: Network, settings: dict[str, Any], hook: Hook | None) -> dict[str, Any]:
     return _core.descend(
         data.X,
         data.y,
@@ -343,7 +239,7 @@ def _call(data: Dataset, net: Network, settings: dict[str, Any]) -> dict[str, An
         settings["batch_size"] or 0,
         settings["seed"],
         settings["save_every"] or 0,
-        None,
+        hook,
         core_weights(data, settings["reduction"]),
         settings["weight_decay"],
     )
