@@ -133,7 +133,8 @@ def sweep(
     -------
     xarray.Dataset
         What was measured over the grid, nan where there is nothing, with ``status`` (of the solution; ``"error"`` where
-        a run or the measure raised; empty where it has not run), ``error`` (its text) and ``seconds``.
+        a run or the measure raised; empty where it has not run), ``error`` (its text) and ``seconds``. After Ctrl-C it
+        has the points so far, unless there is a store.
 
     Raises
     ------
@@ -142,17 +143,18 @@ def sweep(
         content to read; no run has begun then. What goes wrong at a point later is its ``error``.
     ImportError
         xarray or zarr is not installed (extra ``sweep``).
+    KeyboardInterrupt
+        Ctrl-C, where there is a store: it has the finished points.
     Exception
         What the executor reports of a task that it lost; all others are finished and stored first, and the same call
         runs what is missing.
 
     Notes
     -----
-    Ctrl-C ends the sweep with a KeyboardInterrupt; finished points are in the store. Of a measure,
-    and of a function that makes data, count for the name of the store its code, the values that it reads from its
-    module, and functions and classes there that it uses; of an object that is called its class and what it holds. What
-    other modules hold does not count: after a change there, pass ``resume=False``. An attribute ``fingerprint`` of a
-    function or an object counts in its place.
+    Of a measure, and of a function that makes data, count for the name of the store its code, the values that it reads
+    from its module, and functions and classes there that it uses; of an object that is called its class and what it
+    holds. What other modules hold does not count: after a change there, pass ``resume=False``. An attribute
+    ``fingerprint`` of a function or an object counts in its place.
 
     Examples
     --------
@@ -182,7 +184,11 @@ def sweep(
         check_executor(executor)
     key = plan.key_for(store)  # before the runs, for a measure may change what it reads
     kept = open_store(store, key, plan.grid, min(size, plan.grid.shape[-1]), resume, dims_of(plan.measure))
-    _run_all(plan, kept, executor, threads, listening)
+    try:
+        _run_all(plan, kept, executor, threads, listening)
+    except KeyboardInterrupt:
+        if store is not None:  # nothing is lost, and the program may end
+            raise
     found = kept.dataset({"reluflow": _core.__version__, "key": key, **plan.attrs})
     if isinstance(data, MultiClassDataset) and CLASS in found.dims:
         return found.assign_coords({CLASS: list(data.classes)})
