@@ -26,9 +26,12 @@ SIDE = np.where(CLOUD[:, 0] + 0.5 > CLOUD[:, 1], "up", "down")
 
 
 @pytest.mark.slow
-def test_every_check_of_scikit_learn_passes() -> None:
+@pytest.mark.parametrize(
+    "given", [{"width": 10, "scale": 0.1}, {"width": (6, 5)}, {"width": 10, "scale": 0.1, "loss": "cross_entropy"}]
+)
+def test_every_check_of_scikit_learn_passes(given: dict[str, Any]) -> None:
     # A small width and a larger start make it quick; the default passes too, in a minute.
-    model = rf.ReluFlowClassifier(width=10, scale=0.1, until=rf.Stop(mean_loss=0.05, time=100.0))
+    model = rf.ReluFlowClassifier(**given, until=rf.Stop(mean_loss=0.05, time=100.0))
     results = check_estimator(model, on_fail=None, on_skip=None)
     assert len(results) > 45
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
@@ -38,9 +41,10 @@ def test_every_check_of_scikit_learn_passes() -> None:
 
 
 @pytest.mark.slow
-def test_every_check_of_a_regressor_passes() -> None:
+@pytest.mark.parametrize("given", [{"width": 10, "scale": 0.1}, {"width": (6, 5)}])
+def test_every_check_of_a_regressor_passes(given: dict[str, Any]) -> None:
     # A small width, a larger start and little time make it quick.
-    model = rf.ReluFlowRegressor(width=10, scale=0.1, until=rf.Stop(mean_loss=0.005, time=20.0))
+    model = rf.ReluFlowRegressor(**given, until=rf.Stop(mean_loss=0.005, time=20.0))
     results = check_estimator(model, on_fail=None, on_skip=None)
     assert len(results) > 45
     assert {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"} == {}
