@@ -55,6 +55,15 @@ def test_a_saddle_of_linear_layers(small: float) -> None:
     )
 
 
+def test_a_network_that_slides_and_decays_to_zero_has_its_limit_there() -> None:
+    """Its one unit slides on the boundary of the one sample, so that nothing but the decay moves it."""
+    data = rf.Dataset([[1.0, 1.0]], [-1.0])
+    found = rf.integrate(data, two_layers([[-0.04, 0.09]], [0.1]), until=rf.Stop(limit=True), weight_decay=0.01)
+    assert [event.kind for event in found.events] == ["slide"]
+    assert (found.status, found.limit.certified) == ("reached_limit", True)
+    np.testing.assert_array_equal(found.limit.network.theta, np.zeros(3))
+
+
 def test_a_unit_that_decays_now_and_grows_beyond_a_boundary() -> None:
     """Two units fall like e^-γt at first and grow from their next boundary on; the core of two layers tells as much."""
     rng = np.random.default_rng(1014)

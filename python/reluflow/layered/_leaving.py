@@ -46,10 +46,12 @@ def doubts_of_leaving(
     others : ndarray of bool, shape (P,)
         Parameters that are looked at: those of units that vanish are no part of this.
     """
+    if not others.any():  # all units vanish
+        return []
     hessian, kept = hessian[np.ix_(others, others)], kept[:, others]
     basis = _span(kept)
     along = off(off(hessian, basis).T, basis)
-    if not (len(along) and np.isfinite(along).all()):
+    if not np.isfinite(along).all():
         return []
     values, vectors = eigh(0.5 * (along + along.T))
     downhill = vectors[:, values < -_CURVATURE * float(np.abs(values).max())]
