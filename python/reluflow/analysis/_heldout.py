@@ -10,11 +10,10 @@ import numpy.typing as npt
 from .._validation import FloatArray, invalid, optional_module
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._arrays import name_of_targets, one_target_of
-from ..layered import DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import check_targets, is_of_margins, log_total, loss_arguments
 from ._kernels import outputs
-from ._layered_outputs import layered_errors, layered_losses
+from ._layered_outputs import LAYERED_RUNS, LayeredRun, layered_errors, layered_losses
 from ._output_states import AnySource, OutputStates, any_states, held_out, mean_losses
 from ._states import States
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def losses(
-    source: AnySource | DeepSolution,
+    source: AnySource | LayeredRun,
     times: npt.ArrayLike | None = None,
     *,
     test: Dataset | MultiClassDataset | ArrayData | None = None,
@@ -33,7 +32,7 @@ def losses(
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult or DeepDescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     test : Dataset, optional
@@ -69,7 +68,7 @@ def losses(
     True
     """
     pandas = optional_module("pandas", "analysis")
-    if isinstance(source, DeepSolution):
+    if isinstance(source, LAYERED_RUNS):
         layered: pd.DataFrame = pandas.DataFrame(layered_losses(source, times, test))
         return layered
     run = any_states(source, times)
@@ -88,12 +87,12 @@ def losses(
     return table
 
 
-def errors(source: AnySource | DeepSolution, times: npt.ArrayLike | None = None) -> xr.DataArray:
+def errors(source: AnySource | LayeredRun, times: npt.ArrayLike | None = None) -> xr.DataArray:
     """Return the errors f(x_i) - y_i of every sample, with the dimensions time and sample, and output if there are K.
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult or DeepDescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 
@@ -118,7 +117,7 @@ def errors(source: AnySource | DeepSolution, times: npt.ArrayLike | None = None)
     array([0., 0.])
     """
     xarray = optional_module("xarray", "analysis")
-    run = source if isinstance(source, DeepSolution) else any_states(source, times)
+    run = source if isinstance(source, LAYERED_RUNS) else any_states(source, times)
     dims: tuple[str, ...] = ("time", "sample")
     if isinstance(run, States):
         t, log_t, values, y = run.t, run.log_t, run.outputs - run.data.y, run.data.y
@@ -126,7 +125,7 @@ def errors(source: AnySource | DeepSolution, times: npt.ArrayLike | None = None)
         way = "analysis.losses has the share of wrong samples"
         raise invalid("source", f"be a run on real targets, which have errors ({way})", "one of cross-entropy")
     else:
-        if isinstance(run, DeepSolution):
+        if isinstance(run, LAYERED_RUNS):
             t, log_t, values, y = layered_errors(run, times)
         else:
             t, log_t, values, y = run.t, run.log_t, run.outputs - run.targets, run.targets

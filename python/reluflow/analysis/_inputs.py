@@ -9,7 +9,7 @@ from .._validation import REAL_KINDS, FloatArray, instance, invalid
 from ..datasets._dataset import one_target
 from ..descent import DescentResult
 from ..flow import MultiClassSolution, Solution, TwoLayerSolution
-from ..layered import DeepNetwork, DeepSolution
+from ..layered import DeepDescentResult, DeepNetwork, DeepSolution
 from ..networks import Network
 from ..networks._parts import one_output
 
@@ -47,6 +47,8 @@ def check_run(value: object, name: str = "solution", *, or_states: bool = False)
         raise invalid(name, ONE_OUTPUT, "a TwoLayerSolution")
     if isinstance(value, DeepSolution):
         raise invalid(name, TWO_LAYERS, "the run of a layered network")
+    if isinstance(value, DeepDescentResult):
+        raise invalid(name, TWO_LAYERS, "a descent of a layered network, which has series, margins, losses and errors")
     instance(value, name, Solution, "a Solution or States" if or_states else "a Solution")
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, invalid, real_array
 from ..datasets import Dataset, MultiClassDataset
-from ..layered import DeepSolution
+from ..layered import DeepDescentResult, DeepSolution
 from ..layered._problem import counts_of, inputs_of, targets_of
 from ._output_states import mean_losses, numbers_of
 
+# Runs of layers whose states, outputs and loss are known: the flow, and gradient descent.
+LayeredRun: TypeAlias = DeepSolution | DeepDescentResult
+LAYERED_RUNS = (DeepSolution, DeepDescentResult)
 
-def layered_losses(source: DeepSolution, times: npt.ArrayLike | None, test: object) -> dict[str, FloatArray]:
+
+def layered_losses(source: LayeredRun, times: npt.ArrayLike | None, test: object) -> dict[str, FloatArray]:
     """Return the columns of `losses` for a layered run."""
     t, log_t, path = path_of(source, times)
     problem, loss = source._problem, source.loss
@@ -29,28 +35,36 @@ def layered_losses(source: DeepSolution, times: npt.ArrayLike | None, test: obje
     return columns
 
 
-def layered_errors(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, ...]:
+def layered_errors(source: LayeredRun, times: npt.ArrayLike | None) -> tuple[FloatArray, ...]:
     """Return times, their logarithms, f(x_i) - y_i, shape (k, n, K), and the targets (n, K)."""
     t, log_t, path = path_of(source, times)
     targets = source._problem.targets
     return t, log_t, outputs_of(source, path, source._problem.X) - targets, targets
 
 
-def path_of(source: DeepSolution, times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return times, their logarithms and the parameters (k, P) there."""
+def path_of(source: LayeredRun, times: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return times, their logarithms and the parameters (k, P) there.
+
+    Raises
+    ------
+    ValueError
+        Times outside the run, or times of a descent.
+    """
     if times is None:
         return source.t, source.log_t, source.theta
+    if isinstance(source, DeepDescentResult):
+        raise invalid("times", "be left out, for gradient descent has its own (save_every)", "times")
     t = real_array(times, "times", "(k,)")
     with np.errstate(divide="ignore"):
         return t, np.log(t), source.states(t)
 
 
-def outputs_of(source: DeepSolution, path: FloatArray, X: FloatArray) -> FloatArray:
+def outputs_of(source: LayeredRun, path: FloatArray, X: FloatArray) -> FloatArray:
     """Return the outputs (k, n, K) at inputs (n, d) along a path of parameters (k, P)."""
     return np.array([source.initial._with(np.array(theta))(X).reshape(len(X), -1) for theta in path])
 
 
-def _held_out(source: DeepSolution, test: object) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _held_out(source: LayeredRun, test: object) -> tuple[FloatArray, FloatArray, FloatArray]:
     net, data = source.initial, source.data
     bias = data.bias_input if isinstance(data, (Dataset, MultiClassDataset)) else None
     if isinstance(test, (Dataset, MultiClassDataset)):

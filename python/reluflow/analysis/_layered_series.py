@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, invalid
 from ..flow import TwoLayerSolution
-from ..layered import DeepSolution
 from ..layered._balance import balance_weights
 from ..layered._graph import degree_of, norm_of
 from ..layered._margins import margins_of
 from ..layered._xarray import log_losses
 from ..losses import inverse_total, is_of_margins
 from ._inputs import ONE_OUTPUT
-from ._layered_outputs import outputs_of, path_of
+from ._layered_outputs import LAYERED_RUNS, LayeredRun, outputs_of, path_of
 
 
 class Margins(NamedTuple):
@@ -29,7 +28,7 @@ class Margins(NamedTuple):
     degree: int
 
 
-def as_layered(source: DeepSolution | TwoLayerSolution) -> DeepSolution:
+def as_layered(source: LayeredRun | TwoLayerSolution) -> LayeredRun:
     """Return the run of layers that a run of several outputs is.
 
     Raises
@@ -37,16 +36,14 @@ def as_layered(source: DeepSolution | TwoLayerSolution) -> DeepSolution:
     ValueError
         Its weights and times are other ones there, or not all of its weights move.
     """
-    if isinstance(source, DeepSolution):
+    if isinstance(source, LAYERED_RUNS):
         return source
     if source._reader.train != "both" or source._reader.rates != (1.0, 1.0):
         raise invalid("source", ONE_OUTPUT, "one of part of the weights, or of two rates")
     return source.layered
 
 
-def layered_margins(
-    given: DeepSolution | TwoLayerSolution, times: npt.ArrayLike | None, *, normalised: bool
-) -> Margins:
+def layered_margins(given: LayeredRun | TwoLayerSolution, times: npt.ArrayLike | None, *, normalised: bool) -> Margins:
     """Return y f, or the output of a sample's class less the largest of the others, at each time.
 
     Raises
@@ -71,7 +68,7 @@ def layered_margins(
 
 
 def layered_series(
-    given: DeepSolution | TwoLayerSolution, times: npt.ArrayLike | None
+    given: LayeredRun | TwoLayerSolution, times: npt.ArrayLike | None
 ) -> tuple[dict[str, npt.NDArray[Any]], int]:
     """Return the columns of `series`, and L of the |θ|^L that margins are divided by, 0 for none."""
     source = as_layered(given)
@@ -93,7 +90,7 @@ def layered_series(
     return columns | _of_margins(source, times, norm, log_loss, degree), degree
 
 
-def _of_errors(source: DeepSolution, path: FloatArray) -> dict[str, FloatArray]:
+def _of_errors(source: LayeredRun, path: FloatArray) -> dict[str, FloatArray]:
     problem = source._problem
     counts = np.ones(len(problem.X)) if problem.counts is None else problem.counts
     square = ((outputs_of(source, path, problem.X) - problem.targets) ** 2).sum(axis=2)
@@ -102,7 +99,7 @@ def _of_errors(source: DeepSolution, path: FloatArray) -> dict[str, FloatArray]:
 
 
 def _of_margins(
-    source: DeepSolution, times: npt.ArrayLike | None, norm: FloatArray, log_loss: FloatArray, degree: int
+    source: LayeredRun, times: npt.ArrayLike | None, norm: FloatArray, log_loss: FloatArray, degree: int
 ) -> dict[str, npt.NDArray[Any]]:
     problem = source._problem
     used = np.ones(len(problem.X), dtype=bool) if problem.counts is None else problem.counts > 0

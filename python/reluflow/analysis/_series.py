@@ -10,10 +10,10 @@ import numpy.typing as npt
 from .._validation import FloatArray, IntArray, PatternArray, optional_module, truth
 from ..flow import MultiClassSolution, TwoLayerSolution
 from ..kinks._boundaries import acts
-from ..layered import DeepSolution
 from ..losses import inverse_total, is_of_margins
 from ._classes import class_array, class_table
 from ._kernels import lengths
+from ._layered_outputs import LAYERED_RUNS, LayeredRun
 from ._layered_series import Margins, layered_margins, layered_series
 from ._states import Source, States, states
 
@@ -26,13 +26,13 @@ SERIES_UNITS = {"t": "time", "log_t": "log(time)", "norm2_per_log_t": "1/log(tim
 
 
 def series(
-    source: Source | MultiClassSolution | TwoLayerSolution | DeepSolution, times: npt.ArrayLike | None = None
+    source: Source | MultiClassSolution | TwoLayerSolution | LayeredRun, times: npt.ArrayLike | None = None
 ) -> pd.DataFrame:
     """Tabulate what the papers plot against time, one row a time.
 
     Parameters
     ----------
-    source : Solution, States or DescentResult, MultiClassSolution, TwoLayerSolution or DeepSolution
+    source : Solution, States or DescentResult, MultiClassSolution, TwoLayerSolution, DeepSolution or DeepDescentResult
         Of K classes one against the rest the rows stand class by class, with the label in the first column ``class``.
         Layers and several outputs have a part of the columns, with the norm of each layer, ``norm_1``, ``norm_2``, ...,
         and |θ|^L in the place of |θ|² where f(c θ) = c^L f(θ); of classes a margin is that to the next class, of
@@ -69,7 +69,7 @@ def series(
     if isinstance(source, MultiClassSolution):
         return class_table(source, lambda one: series(one, times))
     pandas = optional_module("pandas", "analysis")
-    if isinstance(source, (TwoLayerSolution, DeepSolution)):
+    if isinstance(source, (TwoLayerSolution, *LAYERED_RUNS)):
         of_layers, degree = layered_series(source, times)
         layered: pd.DataFrame = pandas.DataFrame(of_layers)
         layered.attrs.update(units={name: SERIES_UNITS.get(name, "1") for name in of_layers}, degree=degree)
@@ -92,7 +92,7 @@ def series(
 
 
 def margins(
-    source: Source | MultiClassSolution | TwoLayerSolution | DeepSolution,
+    source: Source | MultiClassSolution | TwoLayerSolution | LayeredRun,
     times: npt.ArrayLike | None = None,
     *,
     normalised: bool = False,
@@ -131,7 +131,7 @@ def margins(
 
 
 def _margins(source: Any, times: npt.ArrayLike | None, normalised: bool) -> Margins:
-    if isinstance(source, (TwoLayerSolution, DeepSolution)):
+    if isinstance(source, (TwoLayerSolution, *LAYERED_RUNS)):
         return layered_margins(source, times, normalised=normalised)
     run = states(source, times)
     values = run.normalised_margins if normalised else run.margins

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite, log
 from time import perf_counter
 from typing import Any
@@ -17,8 +18,10 @@ from .._validation import FloatArray, IntArray, ReadOnly, freeze, invalid
 from ..datasets._dataset import total_of
 from ..losses import reduction_factor
 from ._gradient import Backward, duals, log_loss
+from ._model import Problem
 from ._network import DeepNetwork
 from ._problem import counts_of, inputs_of, targets_of
+from ._several import data_of, stored
 
 _FORMAT, _SCHEMA = "reluflow layered descent", 1
 _ARRAYS = ("t", "step_index", "theta", "log_loss")
@@ -40,10 +43,11 @@ class DeepDescentResult(ReadOnly):
 
     Attributes
     ----------
+    data : Dataset, MultiClassDataset or tuple of arrays
     initial, final : DeepNetwork
         The network before the first and after the last step.
-    t : ndarray, shape (k,)
-        Flow time of the kept states: step size times step index.
+    t, log_t : ndarray, shape (k,)
+        Flow time of the kept states, step size times step index, and its logarithm.
     step_index : ndarray of int, shape (k,)
         Number of steps taken at the kept states, from 0.
     theta : ndarray, shape (k, P)
@@ -60,6 +64,7 @@ class DeepDescentResult(ReadOnly):
         Every argument that was used, and the version.
     """
 
+    data: Any = field(repr=False)
     initial: DeepNetwork
     final: DeepNetwork
     t: FloatArray = field(repr=False)
@@ -76,6 +81,22 @@ class DeepDescentResult(ReadOnly):
     def success(self) -> bool:
         """Whether all steps were taken."""
         return self.status == "reached_steps"
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return str(self.settings["loss"])
+
+    @property
+    def log_t(self) -> FloatArray:
+        """Natural logarithms of the times."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.t)
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """What was learnt, as a flow has it."""
+        return _problem_of(self.data, self.initial, self.settings)
 
     @property
     def fingerprint(self) -> str:
@@ -95,8 +116,9 @@ class DeepDescentResult(ReadOnly):
         FileNotFoundError, PermissionError
             The folder does not exist or may not be written to.
         """
-        record = {name: getattr(self, name) for name in _VALUES} | {"spec": self.initial.spec}
-        arrays = {name: getattr(self, name) for name in _ARRAYS} | {"theta0": self.initial.theta}
+        own, about = stored(self.data)
+        record = {name: getattr(self, name) for name in _VALUES} | {"spec": self.initial.spec} | about
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | {"theta0": self.initial.theta} | own
         write_archive(path, arrays, {"format": _FORMAT, "schema": _SCHEMA, **record})
 
     @classmethod
@@ -114,9 +136,10 @@ class DeepDescentResult(ReadOnly):
         try:
             initial = DeepNetwork.from_nodes(record["spec"], arrays["theta0"])
             kept = {name: arrays[name] for name in _ARRAYS} | {name: record[name] for name in _VALUES}
-            for name in _ARRAYS:
-                freeze(arrays[name])
-            return cls(initial=initial, final=initial._with(np.array(arrays["theta"][-1])), **kept)
+            for array in arrays.values():
+                freeze(array)
+            data = data_of(arrays, record)
+            return cls(data=data, initial=initial, final=initial._with(np.array(arrays["theta"][-1])), **kept)
         except Exception as error:  # whatever the wrong kind of value in a damaged file leads to
             raise invalid("path", "hold a whole descent", f"{os.fspath(path)!r}, damaged: {error}") from error
 
@@ -137,12 +160,11 @@ def descend_layers(
     ValueError
         Data or a batch size that do not fit.
     """
-    X = inputs_of(data, net)
-    targets = targets_of(data, net, settings["loss"], len(X))
-    counts = counts_of(data, len(X))
-    if settings["batch_size"] is not None and settings["batch_size"] > len(X):
-        raise invalid("batch_size", f"be at most n = {len(X)}", repr(settings["batch_size"]))
-    steps = _Steps(net, X, targets, counts, rates, settings)
+    problem = _problem_of(data, net, settings)
+    n = len(problem.X)
+    if settings["batch_size"] is not None and settings["batch_size"] > n:
+        raise invalid("batch_size", f"be at most n = {n}", repr(settings["batch_size"]))
+    steps = _Steps(problem, rates, settings)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen as a parameter that is not finite
         status = steps.take(hook)
         losses = [steps.log_loss(theta) for theta in steps.theta]
@@ -152,6 +174,7 @@ def descend_layers(
     for array in arrays.values():
         freeze(array)
     return DeepDescentResult(
+        data=problem.data,
         initial=net,
         final=net._with(np.array(steps.theta[-1])),
         steps_done=steps.done,
@@ -163,27 +186,38 @@ def descend_layers(
     )
 
 
+def _problem_of(data: Any, net: DeepNetwork, settings: dict[str, Any]) -> Problem:
+    """Check data against the network and the loss; arrays are copied, and the copies are read-only.
+
+    Raises
+    ------
+    ValueError
+        Data that do not fit.
+    """
+    X = inputs_of(data, net)
+    targets = targets_of(data, net, settings["loss"], len(X))
+    counts = counts_of(data, len(X))
+    if isinstance(data, tuple):
+        data = (np.array(X), np.array(data[1]), *(() if counts is None else (np.array(counts),)))
+        for array in data:
+            freeze(array)
+    factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
+    return Problem(data, net, X, targets, settings["loss"], factor, counts)
+
+
 class _Steps:
     """The steps of one descent, and the states that are kept."""
 
-    def __init__(
-        self,
-        net: DeepNetwork,
-        X: FloatArray,
-        targets: FloatArray,
-        counts: FloatArray | None,
-        rates: FloatArray | float,
-        settings: dict[str, Any],
-    ) -> None:
-        self.net, self.X, self.targets, self.settings = net, X, targets, settings
-        self.counts = np.ones(len(X)) if counts is None else counts
+    def __init__(self, problem: Problem, rates: FloatArray | float, settings: dict[str, Any]) -> None:
+        self.net, self.X, self.targets, self.factor = problem.net, problem.X, problem.targets, problem.factor
+        self.settings = settings
+        self.counts = np.ones(len(self.X)) if problem.counts is None else problem.counts
         self.decay: float = settings["weight_decay"]
         self.step = settings["step"] * rates
-        self.whole = Backward(net.nodes, X)
+        self.whole = Backward(self.net.nodes, self.X)
         self.began = self.told = perf_counter()
-        self.factor = reduction_factor(settings["reduction"], total_of(counts, len(X)))
         self.done = 0
-        self.theta: list[FloatArray] = [np.array(net.theta)]
+        self.theta: list[FloatArray] = [np.array(self.net.theta)]
         self.index = [0]
 
     def log_loss(self, theta: FloatArray) -> float:
