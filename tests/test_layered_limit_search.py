@@ -1,5 +1,7 @@
 """Where the limit of a layered run is looked for, and what is said where there is none near."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,23 @@ def test_eigenvalues_without_the_fast_method(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(vectors * slow @ vectors.T, M, atol=1e-14)
     with pytest.raises(np.linalg.LinAlgError):
         eigh(np.full((2, 2), np.nan))
+
+
+def test_a_critical_point_is_no_limit_if_what_slides_lets_go_on_the_way() -> None:
+    """Near t = 20 and 55 the pattern has a critical point; a unit leaves its boundary at t = 69, for another one."""
+    X = np.array([[0, 2], [2, 1], [0, -1], [-1, 2], [2, 0], [-2, 2], [-1, -2], [-2, -1]])
+    data = rf.Dataset(X, [1.0, 2.0, 0.0, -1.0, 0.0, 2.0, -1.0, -2.0]).with_bias(1.0)
+    W, a = np.array([[-0.03, -0.01, 0.09], [0.08, -0.01, 0.06], [0.08, 0.02, 0.06]]), np.array([0.1, -0.1, 0.1])
+    net = rf.DeepNetwork([rf.Dense(3), rf.Dense(1)], np.concatenate((W.ravel(), a)), dim=3, leak=0.1)
+    options: dict[str, Any] = {"until": rf.Stop(limit=True), "loss": "squared"}
+    found = rf.integrate(data, net, **options)
+    wanted = rf.integrate(data, rf.Network(W, a, leak=0.1), **options).limit
+    assert found.status == "reached_limit"
+    assert found.limit.certified
+    np.testing.assert_allclose(found.limit.network(data.X), wanted.network(data.X), atol=1e-9)
+    for log_t in (3.0, 4.0):
+        early = rf.integrate(data, net, until=rf.Stop(log_time=log_t), loss="squared").limit
+        assert early.residuals.largest < 1e-9
+        assert early.turn < 0.1
+        assert not early.certified
+        assert "leave the last pattern on the way" in early.reason

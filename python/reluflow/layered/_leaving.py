@@ -49,7 +49,7 @@ def doubts_of_leaving(
     if not others.any():  # all units vanish
         return []
     hessian, kept = hessian[np.ix_(others, others)], kept[:, others]
-    basis = _span(kept)
+    basis = span_of(kept)
     along = off(off(hessian, basis).T, basis)
     if not np.isfinite(along).all():
         return []
@@ -69,7 +69,8 @@ def doubts_of_leaving(
     return [f"the flow leaves this saddle, where units move on: (layer, unit) {places(units)}"] if units else []
 
 
-def _span(rows: FloatArray) -> FloatArray:
+def span_of(rows: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the rows, itself as rows."""
     if not len(rows):
         return np.empty((0, rows.shape[1]))
     _, sizes, right = svd(rows, full_matrices=False)

@@ -42,8 +42,9 @@ class LayeredLimit(ReadOnly):
         How well each line of the certificate holds, with the slopes of what slides put into [leak, 1].
     certified : bool
         Whether all residuals are rounding and the state is near, in the same pattern, and does not leave the point as
-        one leaves a saddle. The certificate is that of the KKT point, or of the critical point: that the flow stays in
-        the pattern is not proved.
+        one leaves a saddle, nor the pattern on the straight way of second derivatives to a critical point. The
+        certificate is that of the KKT point, or of the critical point: that the flow stays in the pattern is not
+        proved.
     reason : str
         Why it is not certified, or what else has to be said.
     freedom : int

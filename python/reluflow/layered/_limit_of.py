@@ -20,6 +20,7 @@ from ._margins import margins_at, margins_of
 from ._model import Problem
 from ._network import DeepNetwork
 from ._newton import derivative, dimensions, zero_near
+from ._on_the_way import doubts_on_the_way, way_to
 from ._vanishing import doubts_of_vanishing, ends_of, vanishing_units
 
 # The active set changes a few times at most: the weights of the state choose it.
@@ -269,7 +270,11 @@ class _Search:
             hessian = np.eye(len(theta)) - derivative(lambda t: self.frozen.pull(t, lam2, mu).theta, theta)
         others = np.ones(len(theta), dtype=bool)
         others[[p for one in units for p in one.parameters]] = False
-        return doubts_of_leaving(self.net.nodes, hessian, kept, state, theta, others)
+        reasons = doubts_of_leaving(self.net.nodes, hessian, kept, state, theta, others)
+        if reasons or scaled is not None or not others.any():
+            return reasons
+        way = way_to(hessian, kept, state, theta, others)
+        return doubts_on_the_way(self.frozen, way, theta, self._duals, least)
 
     def _size(self, theta: FloatArray, lam: FloatArray, is_direction: bool) -> float:
         """Return the unit of what is left of the gradient: |θ|, or what its terms come to."""
