@@ -187,7 +187,7 @@ KnownFall HitFinder::leave_boundary(const Coefficients& c, double zero, double l
 KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients& c, double limit) const {
     Coefficients drift;
     std::copy_n(c, motion_.order() + 1, drift);
-    drift[0] = std::min(distance, 0.0);
+    if (drift[0] == 0.0) drift[0] = std::min(distance, 0.0);
     return known_fall(drift, motion_.order(), drifted(piece), limit);
 }
 
