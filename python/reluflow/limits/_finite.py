@@ -33,6 +33,8 @@ _ROUNDINGS = 8.0
 _NOTHING = 16.0 * float(np.finfo(np.float64).eps)
 # One of which the polish takes more than this part is on its way to zero.
 TAKEN_AWAY = 0.5
+# Beside an output weight that stays, w below this part of it that adds nothing is what rounding has left of zero.
+_ROUNDED = 1e-6
 # No residual above this is certified, whatever rounding leaves.
 _LARGEST_TOL = 1e-9
 
@@ -176,11 +178,20 @@ def _take_values(state: State, values: FloatArray) -> Network:
 
 
 def _without_vanished(state: State, net: Network) -> Network:
-    """Take neurons for zero that the polish takes away but for rounding: those whose product a w falls like 1/t."""
-    before = np.hypot(np.linalg.norm(state.net.W, axis=1), state.net.a)
-    moved = np.hypot(np.linalg.norm(net.W - state.net.W, axis=1), net.a - state.net.a)
-    rows = is_nothing(net.W, net.a[:, None], state.data.X, net(state.data.X)) & (moved > TAKEN_AWAY * before)
-    return net._with(np.where(rows[:, None], 0.0, net.W), np.where(rows, 0.0, net.a))
+    """Take for zero what falls for ever and is rounding: w beside an output weight that stays, or a whole neuron.
+
+    The polish takes such a neuron away: its product a w falls like 1/t. The side on which rounding has left w says
+    nothing, and the output weight follows from a² - |w|², which the flow keeps.
+    """
+    old, a = state.net, net.a
+    size, old_size = np.linalg.norm(net.W, axis=1), np.linalg.norm(old.W, axis=1)
+    moved = np.hypot(np.linalg.norm(net.W - old.W, axis=1), a - old.a)
+    nothing = is_nothing(net.W, a[:, None], state.data.X, net(state.data.X))
+    whole = nothing & (moved > TAKEN_AWAY * np.hypot(old_size, old.a))
+    rounded = nothing & ~whole & (size <= _ROUNDED * np.abs(a)) & (old_size < np.abs(old.a))
+    kept = np.sqrt(np.abs(old.a - old_size)) * np.sqrt(np.abs(old.a + old_size))
+    a = np.where(whole, 0.0, np.where(rounded, np.copysign(kept, a), a))
+    return net._with(np.where((whole | rounded)[:, None], 0.0, net.W), a)
 
 
 def is_nothing(W: FloatArray, a: FloatArray, X: FloatArray, f: FloatArray) -> npt.NDArray[np.bool_]:
