@@ -59,6 +59,8 @@ def test_of_dependent_normals_those_are_kept_that_are_far_apart(seed: int) -> No
 
 def test_units_that_turn_at_one_instant_turn_together() -> None:
     """Weights of two units that only one sum of duals pulls come to repel with it. At 1e-7 they did so 1e-11 apart, and
-    one alone was decided beside the other as one that stands on a ridge: it stayed, in a second way that is none."""
+    one alone was decided beside the other as one that stands on a ridge. Each of them may leave, or rest."""
     check(998)
-    assert not labels(998, 1e-7).branchings
+    (point,) = labels(998, 1e-7).branchings
+    assert set(point.options) == {(1, 1), (1, 0), (0, 1), (0, 0)}
+    assert point.options[point.chosen] == (1, 1)

@@ -75,7 +75,7 @@ def test_a_neuron_that_loses_its_last_samples_rests_with_weight_decay_too(dim: i
         a = np.array([-np.abs(rng.standard_normal(2)) * np.sign(Y[0]), [0.7, 0.3]])
         sol = rf.integrate((X, Y), rf.Network(W, a), until=4.0, loss="squared", weight_decay=0.5)
         kinds |= {event.kind for event in sol.events}
-    assert kinds <= {"die", "leave_up"}
+    assert kinds <= {"die", "leave_up", "branch"}
     assert "die" in kinds
 
 

@@ -47,12 +47,17 @@ STARTS = [
 ]
 
 
+def ways(point: rf.layered.LayeredBranching) -> set[frozenset[tuple[tuple[int, int, int], int]]]:
+    """The ways to go on, whatever the order in which places were met."""
+    return {frozenset(zip(point.places, sides, strict=True)) for sides in point.options}
+
+
 @pytest.mark.parametrize("given", STARTS)
 def test_ends_do_not_depend_on_the_tolerance(given: tuple[int, list[int], int, int, str, bool]) -> None:
     problem = start(*given)
     runs = ends(problem, problem[2], (1e-11, 1e-9, 1e-7), 0.5)
     for run in runs[1:]:
-        assert [b.options for b in run.branchings] == [b.options for b in runs[0].branchings]
+        assert [ways(b) for b in run.branchings] == [ways(b) for b in runs[0].branchings]
         assert np.abs(run.final.theta - runs[0].final.theta).max() < 1e-7
 
 
@@ -77,7 +82,8 @@ def test_small_biases_change_a_unique_way_a_little(which: tuple[int, list[int], 
     moved = theta + 1e-7 * np.random.default_rng(0).random(theta.size) * (theta == 0.0)
     layers = [rf.Dense(width, bias=True) for width in [*which[1], 1]]
     runs = [ends(given, one, (1e-9,), 0.5)[0] for one in (net, rf.DeepNetwork(layers, moved, dim=X.shape[1]))]
-    assert not runs[0].branchings
+    for point in runs[0].branchings:  # a unit rests with the policy "stay" alone where its boundary turns
+        assert 0 not in point.options[point.chosen]
     assert np.abs(runs[1].final.theta - runs[0].final.theta).max() < 1e-5
 
 

@@ -15,6 +15,9 @@ namespace {
 
 /// Where both gaps of a multiplier are below this part of its terms the interval between its bounds is empty.
 constexpr double kTurns = 1e-11;
+/// Bounds that met at the last event are less than this part of what they change by in a step apart, which is what the
+/// step to that event has missed: where they go tells whether the boundary repels, and they do not meet again.
+constexpr double kHasTurned = 1e-3;
 
 /// What rounding hides in the multipliers of a step, which few steps have to ask for, and what the step itself misses.
 class Hidden {
@@ -81,12 +84,22 @@ void EventSearch::search_sliding(const Jet& jet) {
     const SlidingSeries& sliding = jet.sliding();
     const int order = jet.order() - 1;
     Hidden hidden(jet, missed_, until_);
+    const auto has_turned = [&](const Boundary& boundary) {
+        return std::ranges::any_of(
+            staying_, [&](const Contact& known) { return known.turns && known.boundary.is_same(boundary); });
+    };
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
         if (sliding.is_grouped(b) || is_joint(b)) continue;
         sliding_bounds(jet, b, order, up, down);
-        const bool repels = down[0] < up[0] && up[0] - down[0] > hidden.at(b);  // and it stands there
+        bool repels = down[0] < up[0] && up[0] - down[0] > hidden.at(b);  // and it stands there
+        double rounding = 0.0;
+        if (const double change = order > 0 ? up[1] - down[1] : 0.0;
+            std::abs(up[0] - down[0]) < kHasTurned * std::abs(change) && has_turned(sliding.boundaries()[b])) {
+            repels = change > 0.0;
+            rounding = kTurns * (std::abs(up[1]) + std::abs(down[1])) * until_;
+        }
         for (int k = 0; k <= order; ++k) {
             up[k] = (repels ? -1 : 1) * (sliding.multiplier(b)[k] - up[k]);
             down[k] = (repels ? -1 : 1) * (down[k] - sliding.multiplier(b)[k]);
@@ -101,7 +114,7 @@ void EventSearch::search_sliding(const Jet& jet) {
         if (hidden.is_all()) return;  // and it stays so
         const double beyond = kBeyond * (hidden.missed_by(b) + missed_by_division(jet, b, order, up, down));
         if (!goes_beyond(up, order, beyond) && !goes_beyond(down, order, beyond)) continue;
-        const double size = std::max(hidden.at(b), told_to_stay(sliding.boundaries()[b]));
+        const double size = std::max({hidden.at(b), told_to_stay(sliding.boundaries()[b]), rounding});
         up[0] = Hidden::seen(from_up, size);
         down[0] = Hidden::seen(from_down, size);
         add_leaving(sliding, b, order, size, up, down);

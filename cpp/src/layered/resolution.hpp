@@ -30,7 +30,7 @@ struct Option {
     std::vector<Change> changes;
     bool stands_on_ridge = false;  ///< something stays where it could leave
     bool beside_ridge = false;     ///< something that was not met does
-    bool rests = false;            ///< something rests from the start that could leave: nothing moves it as it is
+    bool is_for_stay = false;      ///< something stays, from the start or where it turns, that the policy may let go
 };
 
 enum class Outcome { unique, branching, undecided };
@@ -121,6 +121,7 @@ class Resolution {
     double hidden_by_rounding(const Jet& jet, const Boundary& boundary);
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(Jet& jet, int b);
+    bool stands(const Jet& jet, int b, double above, double below, double tol);
     int first_orders(Jet& jet, int b, Row& multiplier, Row& up, Row& down) const;
     static int leaves_later(Jet& jet, int b, int from, double tol);
     static int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol);
@@ -161,7 +162,7 @@ class Resolution {
     std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const;
     bool lists(const Option& option) const;
     std::vector<Place> all_met() const;
-    std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Place>& met) const;
+    std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Rest>& rest) const;
     bool is_mate(const Boundary& boundary) const;
     static bool cancels(const LocalModel& model, const Minimum& minimum, int a);
     bool arrange(Jet& jet, const LocalModel& model, const Minimum& minimum);
@@ -197,8 +198,8 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool beside_ridge_ = false;
-    bool rests_ = false;     // what begins on its boundary stays, as nothing moves it on its inactive side
-    bool may_grow_ = false;  // what leaves as a boundary turns becomes a contact
+    bool is_for_stay_ = false;  // of what is tried
+    bool may_grow_ = false;     // what leaves as a boundary turns becomes a contact
     bool has_grown_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function

@@ -33,7 +33,7 @@ double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
-    on_ridge_ = beside_ridge_ = rests_ = has_grown_ = false;
+    on_ridge_ = beside_ridge_ = is_for_stay_ = has_grown_ = false;
     looks_ahead_ = !turns_ && (is_start_ || any_begins());
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
@@ -153,21 +153,27 @@ bool Resolution::check_sliding(Jet& jet, int b) {
         }
         return side == 0;
     }
-    // What rests beside what is met is at its bound but for rounding; what is met leaves there.
-    const double rest = is_start_ || contact_of(jet.sliding().boundaries()[b]) < 0 ? tol : 0.0;
-    if (mu <= up[0] && mu >= down[0] - rest) {
-        // Where a run begins, what nothing moves on its inactive side may rest: half of all that is near does.
-        const bool may_rest = is_start_ && ridge_of(jet, b) == Ridge::rests;
-        on_ridge_ = on_ridge_ || !may_rest;
-        rests_ = rests_ || may_rest;
-        beside_ridge_ = beside_ridge_ || contact_of(jet.sliding().boundaries()[b]) < 0;
-        return true;
-    }
+    if (stands(jet, b, mu - up[0], down[0] - mu, tol)) return true;
     const double beyond = std::min(std::abs(mu - up[0]), std::abs(mu - down[0]));
     const bool is_at_bound =
         starts_at_zero || beyond < kTangential * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     change_side(jet.sliding().boundaries()[b], up[0] > mu ? 1 : -1, is_at_bound);
     return false;
+}
+
+// Whether what slides can stand between bounds that repel it, where its multiplier is `above` one and `below` the
+// other. What rests beside what is met is at its bound but for rounding; what is met leaves there.
+bool Resolution::stands(const Jet& jet, int b, double above, double below, double tol) {
+    const int known = contact_of(jet.sliding().boundaries()[b]);
+    const bool is_met = known >= 0 && (contacts_[known].from != 0 || contacts_[known].wants != 0);
+    const double rest = is_start_ || !is_met ? tol : 0.0;
+    if (above > rest || below > rest) return false;
+    // What nothing moves on its inactive side rests: half of all that is near does. Where a run begins it may.
+    const bool is_at_rest = ridge_of(jet, b) == Ridge::rests;
+    on_ridge_ = on_ridge_ || !is_at_rest;
+    is_for_stay_ = is_for_stay_ || (is_start_ && is_at_rest);
+    beside_ridge_ = beside_ridge_ || known < 0;
+    return true;
 }
 
 // What leaves may do so at the instant at which the bounds of others meet, and what it sends on or gets passes zero,
@@ -225,7 +231,7 @@ Resolution::Ridge Resolution::ridge_of(const Jet& jet, int b) {
     const double mu = jet.sliding().multiplier(b)[0];
     const double tol = kBoundTol * (std::abs(up[0]) + std::abs(down[0]) + std::abs(mu));
     if (up[0] - down[0] <= tol || mu > up[0] + tol || mu < down[0] - tol) return Ridge::none;
-    return mu <= down[0] + tol ? Ridge::rests : Ridge::stands;
+    return mu <= down[0] + tol || mu >= up[0] - tol ? Ridge::rests : Ridge::stands;
 }
 
 // The contact of a boundary, or -1.
@@ -253,7 +259,12 @@ bool Resolution::check_turned(const Jet& jet, int b, double up, double down, int
         lasts_[contact] = down - up > tol ? 1 : 0;
         return true;
     }
-    if (mu < up + tol && mu > down - tol) return true;
+    if (mu < up + tol && mu > down - tol) {
+        const bool repels = up - down > tol;
+        lasts_[contact] = repels ? 1 : 0;
+        is_for_stay_ = is_for_stay_ || repels;
+        return true;
+    }
     change_side(jet.sliding().boundaries()[b], up > mu ? 1 : -1);
     return false;
 }

@@ -186,8 +186,9 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place), {zero.place});
     options_.clear();
     const std::vector<int> joint = joint_boundaries(*before_, model);
-    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, all_met()));
-    LocalMinima search(model, std::move(groups), interrupt_, rest_of(jet, model, joint));
+    std::vector<Rest> rest = rest_of(jet, model, joint);
+    std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, rest));
+    LocalMinima search(model, std::move(groups), interrupt_, std::move(rest));
     const std::vector<Minimum> minima = search.find();
     if (minima.empty()) {
         reason_ = search.gap();
@@ -244,11 +245,12 @@ std::vector<Place> Resolution::all_met() const {
 }
 
 // What meets, and what slides on boundaries of the same linear function as a contact, or in the span of contacts: both
-// may leave in a way that does not show while the others stay.
-std::vector<Place> Resolution::all_that_may_leave(const LocalModel& model, const std::vector<Place>& met) const {
-    std::vector<Place> leaving = met;
+// may leave in a way that does not show while the others stay. What rested before has had its choice.
+std::vector<Place> Resolution::all_that_may_leave(const LocalModel& model, const std::vector<Rest>& rest) const {
+    std::vector<Place> leaving = all_met();
     for (const Boundary& boundary : before_->sliding())
-        if (is_mate(boundary)) leaving.insert(leaving.end(), boundary.members.begin(), boundary.members.end());
+        if (is_mate(boundary) && rest[model.number_of(boundary.members.front())] != Rest::stays)
+            leaving.insert(leaving.end(), boundary.members.begin(), boundary.members.end());
     if (depends_) add_spanning(model, leaving);
     return leaving;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -292,6 +293,7 @@ void LayeredFlow::adopt(const Option& option) {
     joint_ = joint_boundaries(state_.activity, *X_, state_.theta);
     probed_ = false;
     jet_.rebind(state_.activity);
+    std::ranges::copy_if(resolution_.contacts(), std::inserter(contacts_, contacts_.begin()), &Contact::turns);
     search_.stays(contacts_, state_.activity);
     contacts_.clear();
 }
@@ -320,7 +322,7 @@ void LayeredFlow::branch() {
     }
     const BranchPolicy policy = plan_.settings.on_branch;
     const auto best = std::ranges::max_element(options, [&](const Option& one, const Option& other) {
-        if (policy != BranchPolicy::stay && one.rests != other.rests) return one.rests;
+        if (policy != BranchPolicy::stay && one.is_for_stay != other.is_for_stay) return one.is_for_stay;
         return is_preferred(policy, met, *other.activity, *one.activity);
     });
     point.chosen = static_cast<int>(best - options.begin());
