@@ -353,8 +353,13 @@ bool Resolution::is_known() const {
 }
 
 void Resolution::keep(bool ridge, bool is_last) {
-    Option option{
-        is_last ? nullptr : std::make_shared<const Activity>(trial_), sides_, {}, ridge, beside_ridge_, is_for_stay_};
+    Option option{is_last ? nullptr : std::make_shared<const Activity>(trial_),
+                  sides_,
+                  {},
+                  ridge,
+                  beside_ridge_,
+                  met_rests_,
+                  is_for_stay_};
     describe(option.changes);
     options_.push_back(std::move(option));
 }

@@ -30,6 +30,7 @@ struct Option {
     std::vector<Change> changes;
     bool stands_on_ridge = false;  ///< something stays where it could leave
     bool beside_ridge = false;     ///< something that was not met does
+    bool met_rests = false;        ///< something that was met rests: nothing moves it on its inactive side any more
     bool is_for_stay = false;      ///< something stays, from the start or where it turns, that the policy may let go
 };
 
@@ -129,6 +130,7 @@ class Resolution {
     static Ridge ridge_of(const Jet& jet, int b);
     std::vector<Contact> come_to_repel(Jet& jet, bool& rests);
     Outcome beside_ridges(Jet& jet);
+    Outcome with_ways(std::vector<Option> ways, const std::vector<Contact>& places);
     int contact_of(const Boundary& boundary) const;
     int turning(const Boundary& boundary) const;
     void find_turning(Jet& jet);
@@ -198,8 +200,9 @@ class Resolution {
     bool depends_ = false;  // what met is zero only together
     bool on_ridge_ = false;
     bool beside_ridge_ = false;
-    bool is_for_stay_ = false;  // of what is tried
-    bool may_grow_ = false;     // what leaves as a boundary turns becomes a contact
+    bool met_rests_ = false;  // of what is tried, as in Option
+    bool is_for_stay_ = false;
+    bool may_grow_ = false;  // what leaves as a boundary turns becomes a contact
     bool has_grown_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function

@@ -33,7 +33,7 @@ double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
-    on_ridge_ = beside_ridge_ = is_for_stay_ = has_grown_ = false;
+    on_ridge_ = beside_ridge_ = met_rests_ = is_for_stay_ = has_grown_ = false;
     looks_ahead_ = !turns_ && (is_start_ || any_begins());
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
@@ -173,6 +173,7 @@ bool Resolution::stands(const Jet& jet, int b, double above, double below, doubl
     on_ridge_ = on_ridge_ || !is_at_rest;
     is_for_stay_ = is_for_stay_ || (is_start_ && is_at_rest);
     beside_ridge_ = beside_ridge_ || known < 0;
+    met_rests_ = met_rests_ || (is_at_rest && !is_start_ && known >= 0 && contacts_[known].from != 0);
     return true;
 }
 

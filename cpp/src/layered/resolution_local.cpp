@@ -2,6 +2,7 @@
 /// decides where sides tried one after the other do not.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "layered/joint.hpp"
@@ -60,14 +61,34 @@ Outcome Resolution::decide_once(Jet& jet) {
     find_turning(jet);
     if (std::ranges::any_of(contacts_, &Contact::turns)) return resolve_by_sides(jet);
     const std::vector<Contact> met = contacts_;
+    std::vector<Option> resting;
     if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {
         const Outcome outcome = resolve_by_sides(jet);
         const bool is_sure = outcome == Outcome::unique || is_start_;  // sides alone also show ways that do not last
         if (outcome == Outcome::unique && !is_start_ && !any_joint()) return beside_ridges(jet);
         if (outcome != Outcome::undecided && is_sure && !any_joint()) return outcome;
+        if (!is_start_) std::ranges::copy_if(options_, std::back_inserter(resting), &Option::met_rests);
         contacts_ = met;
     }
-    return resolve_locally(jet, *theta_);
+    const Outcome outcome = resolve_locally(jet, *theta_);
+    return outcome == Outcome::undecided ? outcome : with_ways(std::move(resting), met);
+}
+
+// Adds ways in which something rests that minima do not show, as it could leave: nothing moves it on its inactive side.
+// `places`: where the ways may differ.
+Outcome Resolution::with_ways(std::vector<Option> ways, const std::vector<Contact>& places) {
+    if (options_.size() == 1 && !options_.front().activity)
+        options_.front().activity = std::make_shared<const Activity>(trial_);
+    std::erase_if(ways, [&](const Option& way) { return lists(way); });
+    if (ways.empty()) return options_.size() == 1 && lists_all_ ? Outcome::unique : Outcome::branching;
+    options_.insert(options_.begin(), ways.begin(), ways.end());  // of ways alike to a policy the first is taken
+    std::vector<Place> all;
+    for (const std::vector<Contact>* some : {&std::as_const(contacts_), &places})
+        for (const Contact& contact : *some)
+            for (const Place& p : contact.boundary.members)
+                if (std::ranges::find(all, p) == all.end()) all.push_back(p);
+    name_differences(all);
+    return Outcome::branching;
 }
 
 // What slid on boundaries that attracted, and repel now that others have changed their sides; and what rested, and is
@@ -111,18 +132,9 @@ Outcome Resolution::beside_ridges(Jet& jet) {
     bool rests = true;
     const std::vector<Contact> repelling = come_to_repel(jet, rests);
     if (!repelling.empty() && resolve_locally(jet, *theta_) != Outcome::undecided) {
-        if (options_.size() == 1 && !options_.front().activity)
-            options_.front().activity = std::make_shared<const Activity>(trial_);
-        if (!rests || lists(staying)) return options_.size() == 1 && lists_all_ ? Outcome::unique : Outcome::branching;
-        options_.insert(options_.begin(), std::move(staying));  // of ways alike to a policy it is taken
-        contacts_.insert(contacts_.end(), met.begin(), met.end());
-        contacts_.insert(contacts_.end(), repelling.begin(), repelling.end());
-        std::vector<Place> places;
-        for (const Contact& contact : contacts_)
-            for (const Place& p : contact.boundary.members)
-                if (std::ranges::find(places, p) == places.end()) places.push_back(p);
-        name_differences(places);
-        return Outcome::branching;
+        std::vector<Contact> places = met;
+        places.insert(places.end(), repelling.begin(), repelling.end());
+        return with_ways(rests ? std::vector{std::move(staying)} : std::vector<Option>{}, places);
     }
     reason_.clear();
     contacts_ = met;
