@@ -34,10 +34,11 @@ Partitions::Partitions(const Dataset& data, State& state, const Expansion& expan
       bounds_(data),
       reach_(data, state),
       spread_(std::make_unique<Spread>(data)),
+      rough_(data.normals()),
       releases_(state.neurons()),
       paths_(state.neurons()),
       size_(std::max(kLeastNeurons, (state.neurons() + kMaxPartitions - 1) / kMaxPartitions)) {
-    const ScreenedNetwork network{data, state, expansion, bounds_, *spread_, releases_, paths_};
+    const ScreenedNetwork network{data, state, expansion, bounds_, *spread_, rough_, releases_, paths_};
     for (Index begin = 0; begin < state.neurons(); begin += size_) {
         const Range neurons{begin, std::min(state.neurons(), begin + size_)};
         partitions_.push_back(std::make_unique<Partition>(network, state, neurons, policy));

@@ -81,6 +81,7 @@ class Partitions {
     GroupBounds bounds_;
     SectorScreening reach_;
     std::unique_ptr<Spread> spread_;
+    RoughProduct rough_;  // of the normals
     Releases releases_;
     Vector paths_;
     Index size_;  // neurons per partition

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
-#include "numeric/products.hpp"
 
 namespace reluflow {
 
@@ -13,9 +12,6 @@ namespace {
 
 /// Neurons whose pre-activations are computed in one product: enough for full speed, few enough for the cache.
 constexpr Index kBlock = 128;
-/// Up to this many candidates, each is tested with its tangent before the neuron's series is copied.
-constexpr std::size_t kFewBoundaries = 64;
-using ConstMap = Eigen::Map<const Vector>;
 
 /// Flags of the boundaries that may let a neuron go that nothing else drives, by their weights alone. With a leak all
 /// their samples act on both sides, and two that pull against each other may pass zero. With ReLU those of one label
@@ -49,6 +45,7 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       mode_(network.state.mode),
       expansion_(network.expansion),
       bounds_(network.bounds),
+      rough_(network.rough),
       releases_(network.releases),
       paths_(network.paths),
       neurons_(neurons),
@@ -58,9 +55,10 @@ Screening::Screening(const ScreenedNetwork& network, Range neurons, NeuronMotion
       may_let_go_(may_let_go(network.data, network.state.parameters.leak() > 0.0)),
       labels_(labels(network.data)),
       slack_(neurons.count(), 0.0),
-      z_(std::min(kBlock, neurons.count()) * data_.n_boundaries()),
       gathered_(std::min(kBlock, neurons.count()) * data_.rank()),
       rates_(std::min(kBlock, neurons.count()) * data_.rank()),
+      directions_(std::min(kBlock, neurons.count()) * data_.rank()),
+      sines_(std::min(kBlock, neurons.count()) * rough_.columns()),
       shelves_(neurons.count(), data_.n_boundaries()) {
     hits_.reserve(neurons.count());
     due_.reserve(neurons.count());
@@ -162,9 +160,17 @@ void Screening::look_at(std::span<const int> neurons) {
     for (Index x = 0; x < data_.rank(); ++x)
         for (Index i = 0; i < count; ++i) weights(i, x) = parameters_.w(x, neurons[i]);
     expansion_.series().copy_rates(neurons, rates);
-    const Eigen::Map<Matrix> z(z_.data(), count, data_.n_boundaries());
-    multiply_transposed(weights, data_.normals(), z);
-    for (Index i = 0; i < count; ++i) first_hit(neurons[i], z.row(i).data(), rates.row(i).data());
+    for (Index i = 0; i < count; ++i) {
+        const double size = expansion_.series().size(neurons[i]);
+        Eigen::Map<Eigen::RowVectorXf> direction(directions_.data() + i * data_.rank(), data_.rank());
+        if (size > 0.0)
+            direction = (weights.row(i) / size).cast<float>();
+        else
+            direction.setZero();
+    }
+    rough_.multiply(directions_.data(), count, sines_.data());
+    for (Index i = 0; i < count; ++i)
+        first_hit({neurons[i], weights.row(i).data(), rates.row(i).data(), sines_.data() + i * rough_.columns()});
 }
 
 /// True if a neuron may be as near to a boundary as what a step may have moved it by.
@@ -178,18 +184,13 @@ bool Screening::can_reach(int neuron, int boundary, double z, double slope, doub
     return std::min(side * z, side * (z + slope)) <= tail && may_come(neuron, boundary, z);
 }
 
-void Screening::first_hit(int neuron, const double* z, const double* rate) {
-    list_near(neuron, z);
-    if (is_beside(neuron)) know_beside(neuron, z);
-    if (near_.size() <= kFewBoundaries) {
-        const double tail = finder_.zero_tol(expansion_.series().size(neuron)) + expansion_.series().bend(neuron);
-        std::erase_if(near_, [&](int boundary) {
-            const ConstMap normal(data_.normals().row(boundary).data(), data_.rank());
-            return !can_reach(neuron, boundary, z[boundary], normal.dot(ConstMap(rate, data_.rank())), tail);
-        });
-    }
+void Screening::first_hit(const Look& look) {
+    const int neuron = look.neuron;
+    const bool many = list_near(look);
+    const std::size_t count = many ? near_.size() : list_reachable(look);
+    if (is_beside(neuron)) know_beside(look);
     const bool holds = !mode_.held(neuron).empty();
-    if (near_.empty() && !holds) return;
+    if (count == 0 && !holds) return;
 
     Hit hit;
     if (holds) {
@@ -202,20 +203,17 @@ void Screening::first_hit(int neuron, const double* z, const double* rate) {
     }
     const double end = std::min(1.0, hit.u);
     Hit boundary;
-    if (near_.size() > kFewBoundaries) {
-        keep_near(neuron, z);
+    if (many) {
+        keep_near(look);
         // Where no bound holds to the end of the step, the series is used beyond what truncation allows.
         const bool holds_throughout = motion_.turn_to(open(neuron), end) < std::numeric_limits<double>::infinity();
         boundary = next_boundary(neuron, holds_throughout ? end : std::min(known_, end));
-    } else if (!near_.empty()) {
-        const int piece = open(neuron);
-        for (std::size_t i = 0; i < near_.size(); ++i) candidates_[i] = {near_[i], z[near_[i]], 0.0};
-        find_slopes(piece, {candidates_.data(), near_.size()});
-        boundary = finder_.first_boundary(piece, end, {candidates_.data(), near_.size()}, mode_.pattern().row(neuron));
+    } else if (count > 0) {
+        boundary = finder_.first_boundary(open(neuron), end, {candidates_.data(), count}, mode_.pattern().row(neuron));
     }
     if (boundary.kind != HitKind::none) hit = boundary;
     if (hit.kind == HitKind::none) return;
-    if (near_.size() <= kFewBoundaries) keep_near(neuron, z);
+    if (!many) keep_near(look);
     const int piece = open(neuron);
     const Arrival found = arrival(neuron, hit);
     hits_.push_back({neuron, hit, effect_.coupling(piece, hit), found.rate, found.doubt});

@@ -2,11 +2,13 @@
 /// their distance to the nearest boundary are skipped.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "base/tolerances.hpp"
+#include "numeric/rough_product.hpp"
 #include "two_layer/bounds.hpp"
 #include "two_layer/event_effect.hpp"
 #include "two_layer/expansion.hpp"
@@ -32,6 +34,7 @@ struct ScreenedNetwork {
     const Expansion& expansion;
     const GroupBounds& bounds;
     const Spread& spread;
+    const RoughProduct& rough;  ///< of the normals
     Releases& releases;
     Vector& paths;  ///< bounds of how far each neuron moves in the step
 };
@@ -40,8 +43,6 @@ struct ScreenedNetwork {
 /// scan().
 class Screening {
   public:
-    /// Distances that are compared together.
-    static constexpr std::size_t kKeysAtOnce = 8;
     /// Error of an angle: |z| that counts as zero, and the rounding of the sums in both.
     static constexpr double kTurnTol = 4.0 * kZeroUlps * std::numeric_limits<double>::epsilon();
 
@@ -84,20 +85,30 @@ class Screening {
     bool may_leave_at_rest(Index neuron) const;
     bool waits(Index neuron) const noexcept { return mode_.held(neuron).waits() && parameters_.a[neuron] == 0.0; }
     void look_at(std::span<const int> neurons);
-    void first_hit(int neuron, const double* z, const double* rate);
+    /// A neuron that is examined: w, its rate, and the sines of the angles between w and the boundaries, rough.
+    struct Look {
+        int neuron;
+        const double* w;
+        const double* rate;
+        const float* sines;
+    };
+    void first_hit(const Look& look);
+    /// No rough sine of an angle with this sine, or a smaller one, is above that; larger ones than 1 are alike.
+    float rough(double sine) const noexcept { return static_cast<float>(std::min(sine, 1.0) + rough_.error()); }
     struct Search;
     void look_within(Search& search);
     void measure(Search& search, int shelf, double turn);
     void put_back(Search& search) noexcept;
-    void find_slopes(int piece, std::span<NearBoundary> candidates);
+    void find_slopes(const double* rate, std::span<NearBoundary> candidates);
     template <class Body>
-    void in_blocks(const double* z, const Body& body) const;
-    void list_near(int neuron, const double* z);
-    void keep_near(int neuron, const double* z);
+    void in_blocks(const float* sines, const Body& body) const;
+    bool list_near(const Look& look);
+    std::size_t list_reachable(const Look& look);
+    void keep_near(const Look& look);
     void widen(int neuron, double turn);
     Hit next_boundary(int neuron, double end);
     bool is_beside(int neuron) const noexcept;
-    void know_beside(int neuron, const double* z);
+    void know_beside(const Look& look);
     bool can_reach(int neuron, int boundary, double z, double slope, double tail);
     bool may_come(int neuron, int boundary, double z);
     GroupBounds::Interval pull_on(Index group, int boundary);
@@ -110,6 +121,7 @@ class Screening {
     const Mode& mode_;
     const Expansion& expansion_;
     const GroupBounds& bounds_;
+    const RoughProduct& rough_;
     Releases& releases_;
     Vector& paths_;
     Range neurons_;
@@ -126,7 +138,8 @@ class Screening {
     std::vector<NearBoundary> candidates_;
     std::vector<int> within_;  // entries of the shelves
     Numbers distances_;        // of the boundaries that these are
-    Numbers z_, gathered_, rates_;
+    Numbers gathered_, rates_;
+    RoughNumbers directions_, sines_;
     std::vector<GroupBounds::Interval> pulls_;  // of groups on boundaries, where pull_known_ is step_
     std::vector<int> pull_known_;
     int step_ = 0;

@@ -14,77 +14,116 @@ namespace {
 /// Boundaries are kept up to this many times the angle by which the neuron would turn at its initial rate, because
 /// events may speed it up.
 constexpr double kKeptTurn = 2.0;
-using Keys = Eigen::Map<const Eigen::Array<double, Screening::kKeysAtOnce, 1>>;
+/// Up to this many boundaries, each is tested with its tangent before the neuron's series is copied.
+constexpr std::size_t kFewBoundaries = 64;
+constexpr float kNone = std::numeric_limits<float>::infinity();
+/// Angles that are compared together.
+constexpr int kKeysAtOnce = 8;
+using Keys = Eigen::Map<const Eigen::Array<float, kKeysAtOnce, 1>>;
 using ConstMap = Eigen::Map<const Vector>;
 
 }  // namespace
 
-/// Calls body(begin, end, least |z|) for blocks of the boundaries: most are far away as a whole.
+/// Calls body(begin, end, least |sine|) for blocks of the boundaries: most are far away as a whole.
 template <class Body>
-void Screening::in_blocks(const double* z, const Body& body) const {
+void Screening::in_blocks(const float* sines, const Body& body) const {
     const int count = static_cast<int>(data_.n_boundaries());
-    constexpr int kBlockSize = kKeysAtOnce;
     int boundary = 0;
-    for (; boundary + kBlockSize <= count; boundary += kBlockSize)
-        body(boundary, boundary + kBlockSize, Keys(z + boundary).abs().minCoeff());
-    if (boundary < count) body(boundary, count, 0.0);
+    for (; boundary + kKeysAtOnce <= count; boundary += kKeysAtOnce)
+        body(boundary, boundary + kKeysAtOnce, Keys(sines + boundary).abs().minCoeff());
+    if (boundary < count) body(boundary, count, 0.0F);
 }
 
-/// Lists the boundaries within the path of the neuron and finds the distance to the nearest of all. Which are listed is
-/// not foretold by a branch.
-void Screening::list_near(int neuron, const double* z) {
-    const double reach = paths_[neuron] + finder_.zero_tol(expansion_.series().size(neuron));
-    const auto sides = mode_.pattern().row(neuron);
-    const bool holds = mode_.pattern().zeros(neuron) > 0;
-    double nearest = std::numeric_limits<double>::infinity();
+/// Lists the boundaries that may be within the path of the neuron, and bounds the distance to the nearest of the
+/// others, or of all where many are listed: true. Which are listed is not foretold by a branch.
+bool Screening::list_near(const Look& look) {
+    const double size = expansion_.series().size(look.neuron);
+    const double reach = paths_[look.neuron] + finder_.zero_tol(size);
+    const float within = rough(size > 0.0 ? reach / size : 1.0);
+    const auto sides = mode_.pattern().row(look.neuron);
+    const bool holds = mode_.pattern().zeros(look.neuron) > 0;
+    float nearest = kNone;
+    float beyond = kNone;
     std::size_t count = 0;
     near_.resize(data_.n_boundaries());
-    in_blocks(z, [&](int boundary, int end, double least) {
-        if (least > reach) {
-            nearest = std::min(nearest, least);
+    in_blocks(look.sines, [&](int boundary, int end, float least) {
+        if (least > within) {
+            beyond = std::min(beyond, least);
             return;
         }
         for (; boundary < end; ++boundary) {
-            const double distance = std::abs(z[boundary]);
-            if (holds && distance <= reach && sides[boundary] == 0) continue;
-            nearest = std::min(nearest, distance);
+            const float sine = std::abs(look.sines[boundary]);
+            if (holds && sine <= within && sides[boundary] == 0) continue;
+            nearest = std::min(nearest, sine);
+            beyond = std::min(beyond, sine > within ? sine : kNone);
             near_[count] = boundary;
-            count += distance <= reach ? 1 : 0;
+            count += sine > within ? 0 : 1;
         }
     });
     near_.resize(count);
-    slack(neuron) = nearest;
+    const bool many = count > kFewBoundaries;
+    if (many) beyond = std::min(beyond, nearest);
+    slack(look.neuron) = std::max(0.0, (static_cast<double>(beyond) - rough_.error()) * size);
+    return many;
 }
 
-void Screening::know_beside(int neuron, const double* z) {
-    const double moved = motion_.state_error() * std::hypot(expansion_.series().size(neuron), parameters_.a[neuron]);
-    in_blocks(z, [&](int boundary, int end, double least) {
-        if (least > moved) return;
+/// Of the boundaries in near_ those that tangent and bend, and bounds of the group, do not exclude become candidates;
+/// returns how many. The distance to the nearest of all is known then.
+std::size_t Screening::list_reachable(const Look& look) {
+    const auto normal = [&](std::size_t k) { return data_.normals().row(near_[k]).data(); };
+    multiply_rows(near_.size(), normal, look.w, data_.rank(), distances_.data());
+    const double size = expansion_.series().size(look.neuron);
+    const double reach = paths_[look.neuron] + finder_.zero_tol(size);
+    double nearest = slack(look.neuron);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < near_.size(); ++k) {
+        const double distance = std::abs(distances_[k]);
+        nearest = std::min(nearest, distance);
+        candidates_[count] = {near_[k], distances_[k], 0.0};
+        count += distance > reach ? 0 : 1;
+    }
+    slack(look.neuron) = nearest;
+    find_slopes(look.rate, {candidates_.data(), count});
+    const double tail = finder_.zero_tol(size) + expansion_.series().bend(look.neuron);
+    const auto end = std::remove_if(
+        candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count),
+        [&](const NearBoundary& one) { return !can_reach(look.neuron, one.boundary, one.z, one.slope, tail); });
+    return static_cast<std::size_t>(end - candidates_.begin());
+}
+
+void Screening::know_beside(const Look& look) {
+    const double size = expansion_.series().size(look.neuron);
+    const double moved = motion_.state_error() * std::hypot(size, parameters_.a[look.neuron]);
+    const float within = rough(size > 0.0 ? moved / size : 1.0);
+    const ConstMap w(look.w, data_.rank());
+    in_blocks(look.sines, [&](int boundary, int end, float least) {
+        if (least > within) return;
         for (; boundary < end; ++boundary) {
-            const std::int8_t side = mode_.side(neuron, boundary);
-            if (side == 0 || std::abs(z[boundary]) > moved) continue;
-            known_beside_ = std::min(known_beside_, finder_.known_beside(open(neuron), boundary, side));
+            const std::int8_t side = mode_.side(look.neuron, boundary);
+            if (side == 0 || std::abs(look.sines[boundary]) > within) continue;
+            if (std::abs(ConstMap(data_.normals().row(boundary).data(), data_.rank()).dot(w)) > moved) continue;
+            known_beside_ = std::min(known_beside_, finder_.known_beside(open(look.neuron), boundary, side));
         }
     });
 }
 
 /// Keeps the boundaries that the neuron may meet, with a margin for events that turn it further than its series. Which
 /// they are is not foretold by a branch.
-void Screening::keep_near(int neuron, const double* z) {
-    const int piece = open(neuron);
+void Screening::keep_near(const Look& look) {
+    const int piece = open(look.neuron);
     const double size = motion_.size(piece);
     const double rate = size > 0.0 ? motion_.across(piece)[1] / size : std::numeric_limits<double>::infinity();
     const double reach = kKeptTurn * rate + kTurnTol;
-    const double scale = size > 0.0 ? 1.0 / size : 0.0;
-    shelves_.make_list(local(neuron), reach, reach, [&](int* boundaries, double* turns) {
+    const float within = rough(reach);
+    shelves_.make_list(local(look.neuron), reach, reach, [&](int* boundaries, double* turns) {
         std::size_t count = 0;
-        in_blocks(z, [&](int boundary, int end, double least) {
-            if (scale * least > reach) return;
+        in_blocks(look.sines, [&](int boundary, int end, float least) {
+            if (least > within) return;
             for (; boundary < end; ++boundary) {
-                const double turn = scale * std::abs(z[boundary]);
+                const float sine = std::abs(look.sines[boundary]);
                 boundaries[count] = boundary;
-                turns[count] = turn;
-                count += turn <= reach ? 1 : 0;
+                turns[count] = std::max(0.0, static_cast<double>(sine) - rough_.error());
+                count += sine > within ? 0 : 1;
             }
         });
         return count;

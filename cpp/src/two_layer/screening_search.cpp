@@ -110,7 +110,7 @@ void Screening::measure(Search& search, int shelf, double turn) {
         }
     }
     search.count += count;
-    find_slopes(search.piece, {candidates, count});
+    find_slopes(motion_.w(search.piece, 1), {candidates, count});
     const double zero = finder_.zero_tol(size);
     for (std::size_t k = 0; k < count; ++k) {
         const double side = sides[candidates[k].boundary];
@@ -125,9 +125,9 @@ void Screening::put_back(Search& search) noexcept {
     search.count = 0;
 }
 
-void Screening::find_slopes(int piece, std::span<NearBoundary> candidates) {
+void Screening::find_slopes(const double* rate, std::span<NearBoundary> candidates) {
     const auto normal = [&](std::size_t k) { return data_.normals().row(candidates[k].boundary).data(); };
-    multiply_rows(candidates.size(), normal, motion_.w(piece, 1), data_.rank(), distances_.data());
+    multiply_rows(candidates.size(), normal, rate, data_.rank(), distances_.data());
     for (std::size_t k = 0; k < candidates.size(); ++k) candidates[k].slope = distances_[k];
 }
 
