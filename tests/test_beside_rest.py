@@ -14,6 +14,7 @@ from sklearn.datasets import make_moons
 import reluflow as rf
 from certificate import certify_alone
 from reluflow import _core
+from reluflow.flow import _to_limit
 from reluflow.flow._beside_rest import BesideRest
 from runs import with_legs
 
@@ -225,6 +226,20 @@ def test_a_criterion_of_the_user_keeps_the_run_where_it_stalls(criterion: dict[s
     sol = rf.integrate(data, net, until=rf.Stop(limit=True, **criterion))  # type: ignore[arg-type]
     assert sol.status in ("stalled", "reached_log_norm"), sol.message
     assert sol.log_t_end < 20
+
+
+def test_a_run_without_a_certified_limit_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    for marks in ("LOG_TIMES", "_LOG_NORMS", "LOG_NORMS"):
+        monkeypatch.setattr(_to_limit, marks, ())
+    data, net = crowd(3)  # its limit is certified far beyond the stall
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "stalled", sol.message
+    assert sol.limit.reason
+    assert sol.message.endswith(f"at rest: {sol.limit.reason}")
+    failed = _to_limit.ended_as(sol, "accuracy_not_reached", False, "the leg was lost")
+    ended = _to_limit._given_up(sol, sol, "there", sol, failed)
+    assert ended.status == "stalled"
+    assert ended.message.endswith("no limit is certified there: the leg was lost")
 
 
 def test_a_callback_ends_the_legs_with_the_work_so_far() -> None:

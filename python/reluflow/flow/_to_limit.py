@@ -115,6 +115,7 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
     if math.isinf(until.log_end()):
         marks += [{"log_norm": mark} for mark in (*_LOG_NORMS, *LOG_NORMS) if mark < last_norm]
     found, halved = done, 0
+    last: Solution | None = None
     marks.reverse()
     while marks:
         mark = marks.pop()
@@ -136,31 +137,38 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
                 return ended_as(found, done.status, False, text)
             marks += [mark, shorter]
             continue
-        found = beside.solution()
+        found, last = beside.solution(), leg
         ended = _ended(found, leg, beside.place)
         if ended is not None:
             return ended
         if not (leg.success and is_followed):
             break
-    return ended_as(found, done.status, False, f"{done.message}; no limit is certified {beside.place}")
+    return _given_up(found, done, beside.place, found, last)
 
 
 def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
     """Go on where a loss stalls and nothing tells which samples are at rest; the run is as before if that fails."""
     past = PastRounding(done)
+    found, last = done, None
     for mark in LOG_TIMES_PAST_ROUNDING:
         if not done.log_t_end < mark < until.log_end():
             continue
         stop = Stop(seconds=until.seconds, log_norm=until.log_norm, log_time=mark, events=past.most_events)
         leg = run(past.start(), _left(stop, None, perf_counter() - began))
         past.take(leg)
-        found = past.solution()
+        found, last = past.solution(), leg
         ended = _ended(found, leg, past.place)
         if ended is not None:
             return ended
         if leg.status != "reached_log_time" or _is_at_rest(leg):
             break
-    return ended_as(done, done.status, False, f"{done.message}; no limit is certified {past.place}")
+    return _given_up(done, done, past.place, found, last)
+
+
+def _given_up(end: Solution, stalled: Solution, place: str, found: Solution, leg: Solution | None) -> Solution:
+    """Return `end` as a run that no legs took to a limit, and say why: what ended the last leg, or what is missing."""
+    why = found.limit.reason if leg is None or leg.success else leg.message
+    return ended_as(end, stalled.status, False, f"{stalled.message}; no limit is certified {place}: {why}")
 
 
 def _beyond(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
