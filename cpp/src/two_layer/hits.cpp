@@ -252,8 +252,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             }
             if (std::min(gap[0], gap[0] + gap[1] * length) > tail_bound(gap, order, 2, length)) continue;
             if (noise.rounding == 0.0) noise = pull_noise(count, sides, begin);
-            const double held = beside_.held_pull(piece, boundary, side, zero_tol(motion_.size(piece)));
-            const double unknown = condition[h] * (noise.rounding + noise.weights) + held;
+            const double answered = beside_.held_pull(piece, boundary, side, zero_tol(motion_.size(piece)));
+            const double unknown = condition[h] * (noise.rounding + noise.weights) + answered;
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             const auto [root, seen, rests] = known_fall(gap, order, unknown, length);
