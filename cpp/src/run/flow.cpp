@@ -28,6 +28,9 @@ constexpr double kLostMargin = 2.5e-4 / std::numeric_limits<double>::epsilon();
 constexpr Index kPiece = 64;
 /// What is not known of z in working coordinates, as a part of |w| of the whole neuron: some roundings of a product.
 constexpr double kSideRounding = 32.0 * std::numeric_limits<double>::epsilon();
+/// Roundings of a plain sum over the inputs that bound what working coordinates change of z: those of the basis, of w
+/// and of the normal in it, and of their product.
+constexpr double kBasisRoundings = 4.0;
 
 /// Threads are started only if a step has loops that are worth sharing: enough neurons, and enough work in one order.
 int useful_threads(int asked, const Dataset& data, Index neurons) noexcept {
@@ -100,7 +103,9 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
         Vector z(given ? 0 : data_.n_boundaries());
         for (Index j = begin; j < end; ++j) {
             if (!given) multiply_rows(data_.n_boundaries(), first_sample, W.row(j).data(), data_.d(), z.data());
-            const double unknown = given ? 0.0 : rounding * W.row(j).stableNorm();
+            const double norm = given ? 0.0 : W.row(j).stableNorm();
+            const double unknown = rounding * norm;
+            const double near = (kBasisRoundings * rounding + kSideRounding) * norm;
             for (Index boundary = 0; boundary < data_.n_boundaries(); ++boundary) {
                 const int sample = data_.samples_of(static_cast<int>(boundary))[0];
                 int sign = 0;
@@ -111,8 +116,8 @@ void Flow::read_pattern(const MatrixView& W, const SignMatrix* given) {
                 else
                     sign = exact_sign_of_dot({W.row(j).data(), d}, {data_.raw().row(sample).data(), d});
                 int side = sign * data_.orientation(sample);
-                if (!given && !data_.is_full_rank() && is_off_span(W.row(j).stableNorm(), j, boundary, side))
-                    side = -side;
+                const bool is_near = !given && std::abs(z[boundary]) <= near * lengths[boundary] + least;
+                if (is_near && !data_.is_full_rank() && is_off_span(norm, j, boundary, side)) side = -side;
                 state_.mode.set_side(j, boundary, static_cast<std::int8_t>(side));
             }
         }
