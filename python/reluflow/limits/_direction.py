@@ -20,6 +20,7 @@ from ._groups import spread
 from ._kkt import ROUNDINGS, Free, Point, polish, tolerance
 from ._late_phase import late_phase
 from ._limit import Limit
+from ._nearest import nearest
 from ._on_the_way import events_to_come
 from ._path import solve
 from ._state import State
@@ -244,9 +245,7 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
         return point
     if values is None:
         return point
-    # Unique multipliers are the point's: from others Newton's first step goes far along the masses that are free.
-    dual, mass = values if point.free.duals else (point.dual, values[1])
-    own = _accepted(D, polish(D, n_free, (point.support, live), dual, mass), k)
+    own = _accepted(D, polish(D, n_free, *nearest(D, n_free, point, live, values)), k)
     if own is None and point.error > tolerance(D, point):
         own = _accepted(D, _from_state(D, n_free, values), k)
     return point if own is None else own

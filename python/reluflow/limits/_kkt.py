@@ -120,7 +120,7 @@ def newton(D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray)
         lack = right - np.einsum("ckd,cd->k", D, z)
         off = mass[:, None] * u - z
         length = 0.5 * (1 - (u * u).sum(axis=1))
-        scale = np.sqrt(_sizes(mass) * max(float(np.abs(mass).sum()), np.finfo(np.float64).tiny))
+        scale = np.sqrt(sizes(mass) * max(float(np.abs(mass).sum()), np.finfo(np.float64).tiny))
         turned = np.linalg.norm(off, axis=1) / scale
         error = max(float(np.abs(gap).max(initial=0.0)) for gap in (lack, length, turned))
         if not error < best.error:
@@ -134,7 +134,7 @@ def newton(D: FloatArray, right: FloatArray, dual: FloatArray, mass: FloatArray)
     return replace(best, free=free)
 
 
-def _sizes(mass: FloatArray) -> FloatArray:
+def sizes(mass: FloatArray) -> FloatArray:
     """Return positive numbers of the size of the masses."""
     size = np.maximum(np.abs(mass), _LEAST_PART * np.abs(mass).max(initial=0.0))
     return np.asarray(np.where(size > 0, size, 1.0))
@@ -154,7 +154,7 @@ def _newton_step(
     leave K(A) half of the digits.
     """
     (n_groups, k, d), (dual, u, mass) = D.shape, at
-    b = _sizes(mass)
+    b = sizes(mass)
     J = (np.sqrt(b)[:, None, None] * D).transpose(1, 0, 2).reshape(k, n_groups * d)
     size = np.linalg.norm(J, axis=1)
     largest = float(size.max(initial=0.0)) or 1.0

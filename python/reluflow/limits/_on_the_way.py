@@ -55,8 +55,10 @@ def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) ->
     across = _beyond(state, core, lam)
     # A pull that comes to lie on a boundary does not say on which side a neuron outside the limit ends. The value of a
     # sample at rest that the neuron drives may: below.
-    by_values = (groups.slope != 0) & core.rests & (np.abs(across) <= _ROUNDING)
+    on_edge = np.abs(across) <= _ROUNDING
+    by_values = (groups.slope != 0) & core.rests & on_edge
     is_open = ~np.isin(np.arange(len(groups)), live)[:, None] & ~by_values
+    is_open &= ~on_edge | _are_driven(state, is_open & on_edge)
     leaves = np.asarray((across > np.where(is_open, -_ROUNDING, _ROUNDING)).any(axis=1))
     if np.abs(p - own).sum() > _SAME * own.sum():
         answer = _answer(state, core)
@@ -71,6 +73,19 @@ def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) ->
     if not len(rows):
         return []
     return [f"neurons leave the last pattern on the way to its limit, or may: {names(rows)}; events are to come"]
+
+
+def _are_driven(state: State, asked: Mask) -> Mask:
+    """Tell across which of the boundaries `asked`, of shape (C, n), some sample pulls a group, whatever it weighs.
+
+    The others are at right angles to all that moves its neurons, whose distance from them stays what it is.
+    """
+    groups, driven = state.groups, np.zeros_like(asked)
+    norms = np.linalg.norm(groups.X, axis=1)
+    for c in np.flatnonzero(asked.any(axis=1)):
+        pulls = groups.map(int(c), np.arange(len(groups.X)))
+        driven[c] = (np.abs(pulls @ groups.X.T) > _ROUNDING * np.outer(norms, norms)).any(axis=0)
+    return asked & driven
 
 
 def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask, leaves: Mask) -> IntArray:
