@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.papers import Context
+from reluflow.papers._claim import verdict
 from reluflow.papers.vardi import CLAIMS
 from reluflow.papers.vardi import _checks as checks
 from reluflow.papers.vardi import _conserved as conserved
@@ -207,3 +209,12 @@ def test_networks_on_patches_and_several_samples_are_their_formulas():
     first, second = weights.reshape(2, 2), rng.standard_normal(2)
     found = other.deep(X, y, (2, 2, 1), checks.relu)(np.concatenate((weights, second)))
     assert found == pytest.approx(y * (np.maximum(X @ first.T, 0) @ second))
+
+
+def test_runs_of_deep_linear_networks_that_end_early_are_told_of(monkeypatch):
+    """They have no last factor ten of log t to take an exponent from, which was an IndexError in the place of a row."""
+    monkeypatch.setattr(deep_linear, "Stop", lambda log_time: rf.Stop(log_time=log_time, loss=1e-9))
+    claim = next(claim for claim in CLAIMS if claim.id == "VSS-T3.1")
+    kind, message = verdict(claim, claim.run(Context(quick=True)))
+    assert kind == "failed"
+    assert "runs that ended as asked" in message

@@ -65,7 +65,9 @@ class Course:
         return int(self.norms.shape[1])
 
     def exponent(self, values: FloatArray) -> float:
-        """Return m d log(values)/d log(margin) over the last factor ten of log t."""
+        """Return m d log(values)/d log(margin) over the last factor ten of log t; nan of a run that ended early."""
+        if len(values) <= SHOWN:
+            return float("nan")
         rise = np.log(values[-1] / values[-1 - SHOWN]) / np.log(self.margin[-1] / self.margin[-1 - SHOWN])
         return float(self.depth * rise)
 
