@@ -14,18 +14,23 @@ def run(seed: int, log_t: float, rtol: float) -> rf.layered.DeepSolution:
     return rf.integrate((drawn.X, drawn.y), drawn.net, loss=drawn.loss, until=stop, rtol=rtol)
 
 
+@pytest.fixture(scope="module")
+def tight() -> rf.layered.DeepSolution:
+    return run(30052, 12.22, 1e-11)
+
+
 @pytest.mark.parametrize("rtol", [1e-8, 1e-9])
-def test_a_unit_that_left_too_early_is_seen_to_come_back(rtol: float) -> None:
+def test_a_unit_that_left_too_early_is_seen_to_come_back(rtol: float, tight: rf.layered.DeepSolution) -> None:
     """Repeated samples of both labels rest, and a unit slides at the bound of its multiplier.
 
     It left at log t = 12.2154 by the errors of an implicit step, and came back by one rounding in each of 40,000
-    explicit ones, which took a start on the wrong side for zero.
+    explicit ones, which took a start on the wrong side for zero. When it leaves for good no tolerance tells: what draws
+    it off its boundary grows so slowly that rounding moves that from 12.217 to 12.24, and θ by 1e-9 until here.
     """
     sol = run(30052, 12.22, rtol)
     assert sol.status == "reached_log_time", sol.message
     assert sol.stats["steps"] < 5000
-    leaves = [e.log_t for e in sol.events if (e.layer, e.unit, e.sample, e.kind) == (1, 5, 3, "leave_up")]
-    assert leaves[-1] == pytest.approx(12.21717, abs=5e-4)  # at a tolerance of 1e-11
+    np.testing.assert_allclose(sol.final.theta, tight.final.theta, atol=1e-8)
 
 
 def test_implicit_steps_go_on_beside_what_rests_on_its_boundary_without_being_held() -> None:
