@@ -38,7 +38,7 @@ def test_data_of_one_input_are_shown_on_an_axis():
     [
         ({"basis": [[1.0, 0.0], [1.0, 1.0]]}, "basis must have orthonormal rows"),
         ({"basis": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]}, "basis must have two or three rows of 2 entries"),
-        ({"n_axes": 4}, "n_axes must be 2 or 3"),
+        ({"n_axes": 4}, "n_axes must be the integer 2 or 3"),
     ],
 )
 def test_a_bad_basis_is_named(options, message):

@@ -61,7 +61,12 @@ ROWS: list[tuple[str, Callable[[], Any], str]] = [
     (
         "n_axes",
         lambda: rf.analysis.directions(run(), n_axes=np.float32(2)),
-        "n_axes must be 2 or 3, found np.float32(2.0)",
+        "n_axes must be the integer 2 or 3, found 2.0",
+    ),
+    (
+        "seed of numpy",
+        lambda: rf.Network.init(2, 2, seed=np.float64(0.5)),
+        "seed must be an integer of at least 0, a numpy Generator or None, found 0.5",
     ),
     (
         "shapes",

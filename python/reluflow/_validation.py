@@ -32,6 +32,11 @@ def invalid(name: str, expected: str, found: object) -> ValueError:
     return ValueError(f"{name} must {expected}, found {found}")
 
 
+def shown(value: object) -> str:
+    """Return for a message a value that was given; of a numpy scalar its number, as not every numpy names its type."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def freeze(array: npt.NDArray[Any]) -> None:
     """Make an array read-only."""
     array.flags.writeable = False
@@ -195,7 +200,7 @@ def generator(seed: Seed, *key: int) -> np.random.Generator:
         return np.random.default_rng()
     expected = "be an integer of at least 0, a numpy Generator or None"
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise invalid("seed", expected, repr(seed))
+        raise invalid("seed", expected, shown(seed))
     return np.random.default_rng([int(seed), *key] if key else int(seed))
 
 
@@ -216,7 +221,7 @@ def seed_number(seed: Seed) -> int:
 def real(value: object, name: str, expected: str = "be a finite number") -> float:
     """Return a finite float; booleans, strings, NaN and infinities are refused."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise invalid(name, expected, repr(value))
+        raise invalid(name, expected, shown(value))
     try:
         number = float(value)
     except OverflowError:
@@ -246,11 +251,11 @@ def integer(value: object, name: str, least: int = 1, most: int = LARGEST_INTEGE
     """Return an int from ``least`` to ``most``; booleans and floats are refused."""
     expected = f"be an integer of at least {least}"
     if isinstance(value, (bool, np.bool_)):
-        raise invalid(name, expected, repr(value))
+        raise invalid(name, expected, shown(value))
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise invalid(name, expected, repr(value)) from None
+        raise invalid(name, expected, shown(value)) from None
     if number < least:
         raise invalid(name, expected, repr(number))
     if number > most:
@@ -263,7 +268,7 @@ def one_of(value: object, name: str, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of the strings ``choices``."""
     if isinstance(value, str) and value in choices:
         return value
-    raise invalid(name, "be one of " + ", ".join(repr(choice) for choice in choices), repr(value))
+    raise invalid(name, "be one of " + ", ".join(repr(choice) for choice in choices), shown(value))
 
 
 def instance(value: object, name: str, kind: type | tuple[type, ...], expected: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, ReadOnly, invalid, real_array
+from .._validation import FloatArray, ReadOnly, invalid, real_array, shown
 from ._kernels import lengths, mass_shares, scaled
 from ._sectors import groups
 from ._states import Source, states
@@ -134,7 +134,7 @@ def axes_of(W: FloatArray, basis: npt.ArrayLike | None, n_axes: int = 2) -> Floa
 
 def _leading(W: FloatArray, n_axes: int) -> FloatArray:
     if not isinstance(n_axes, (int, np.integer)) or n_axes not in (2, 3):
-        raise invalid("n_axes", "be 2 or 3", repr(n_axes))
+        raise invalid("n_axes", "be the integer 2 or 3", shown(n_axes))
     d = W.shape[1]
     axes = np.zeros((n_axes, d))
     if d <= n_axes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, IntArray, ReadOnly, freeze, instance, integer, invalid
+from .._validation import FloatArray, IntArray, ReadOnly, freeze, instance, integer, invalid, shown
 from ..layered import LAYERED_KINDS, DeepSolution
 
 _SOURCE = "a DeepSolution, the run of a DeepNetwork"
@@ -139,7 +139,7 @@ def row_plane(solution: DeepSolution, layer: int = 1) -> RowPlane:
     _check(solution)
     last = len(solution.initial.nodes) - 1
     if integer(layer, "layer") > last:
-        raise invalid("layer", f"be a layer of the network, 1 to {last}", repr(layer))
+        raise invalid("layer", f"be a layer of the network, 1 to {last}", shown(layer))
     W = np.array([solution.initial._with(np.array(theta)).layers[layer - 1].W for theta in solution.theta])
     if W.shape[2] < 2:
         raise invalid("layer", "name a layer that reads two units or more", f"{layer}, which reads {W.shape[2]}")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._least_distance import project_on_cone
-from .._validation import FloatArray, ReadOnly, integer, invalid, leak_value, real_array
+from .._validation import FloatArray, ReadOnly, integer, invalid, leak_value, real_array, shown
 from ..datasets import Dataset
 from ..datasets._dataset import check_sizes_of_rows
 from ._arrangements import arrangements
@@ -100,7 +100,7 @@ def unit_vectors(dimension: int, count: int) -> FloatArray:
     [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     """
     if not np.isscalar(dimension) or dimension not in (2, 3):
-        raise invalid("dimension", "be 2 or 3", repr(dimension))
+        raise invalid("dimension", "be 2 or 3", shown(dimension))
     return _unit_vectors(dimension, integer(count, "count"))
 
 

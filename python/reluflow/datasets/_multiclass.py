@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
-from .._validation import FloatArray, IntArray, freeze, invalid, real_array
+from .._validation import FloatArray, IntArray, freeze, invalid, real_array, shown
 from ._bias import about_columns, bare_inputs, bias_value, check_no_bias
 from ._dataset import Dataset, column_names, total_of
 from ._labels import numbered
@@ -231,5 +231,5 @@ class MultiClassDataset:
 
     def _index(self, k: int, name: str) -> int:
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 0 <= k < self.K:
-            raise invalid(name, f"be a class index 0 ... {self.K - 1}", repr(k))
+            raise invalid(name, f"be a class index 0 ... {self.K - 1}", shown(k))
         return int(k)

@@ -20,6 +20,7 @@ from .._validation import (
     place,
     real,
     real_array,
+    shown,
 )
 from ..datasets import Dataset, MultiClassDataset
 from ..datasets._arrays import has_several, one_target_of
@@ -99,7 +100,7 @@ class EarlyAlignment(ReadOnly):
         """
         j = integer(neuron, "neuron", least=0)
         if j >= len(self.signs):
-            raise invalid("neuron", f"be below {len(self.signs)}, the number of neurons", repr(j))
+            raise invalid("neuron", f"be below {len(self.signs)}, the number of neurons", shown(j))
         events = self.events.of(neuron=j)
         signs = np.array(self.pattern0[j : j + 1])
         visits = [] if len(events) and events.t[0] == 0 else [Visit(0.0, _frozen(signs[0]), ())]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from .._validation import FloatArray, integer, invalid, optional_module
+from .._validation import FloatArray, integer, invalid, optional_module, shown
 from ._style import COLUMN, style
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def dims(*names: str) -> Callable[[Any], bool]:
 def position(value: int, name: str, count: int, what: str) -> int:
     """Return the position of one of `count` things, which a negative number counts from the end."""
     if not -count <= integer(value, name, least=-count) < count:
-        raise invalid(name, f"number {what}, {-count} to {count - 1}", repr(value))
+        raise invalid(name, f"number {what}, {-count} to {count - 1}", shown(value))
     return value % count
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._digest import fingerprint_of
-from .._validation import FloatArray, instance, invalid
+from .._validation import FloatArray, instance, invalid, shown
 from ..datasets import MultiClassDataset
 from ..networks import MultiClassNetwork
 from ._arguments import Asked, is_at_rest, start_of
@@ -97,7 +97,7 @@ class MultiClassSolution:
         if isinstance(key, str):
             return self.of(key)
         if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < self.K:
-            raise invalid("k", f"be a class index 0 ... {self.K - 1} or a label that is a string", repr(key))
+            raise invalid("k", f"be a class index 0 ... {self.K - 1} or a label that is a string", shown(key))
         return self.solutions[int(key)]
 
     def of(self, label: object) -> Solution:
@@ -124,7 +124,7 @@ class MultiClassSolution:
         for known, solution in zip(self.classes, self.solutions, strict=True):
             if known == label:
                 return solution
-        raise invalid("label", "be one of " + ", ".join(repr(known) for known in self.classes), repr(label))
+        raise invalid("label", "be one of " + ", ".join(repr(known) for known in self.classes), shown(label))
 
     # --- states ---
 

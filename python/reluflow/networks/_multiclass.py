@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._digest import content_digest, hash_of
-from .._validation import FloatArray, IntArray, instance, invalid
+from .._validation import FloatArray, IntArray, instance, invalid, shown
 from ._network import Network
 from ._parts import one_output
 
@@ -104,7 +104,7 @@ class MultiClassNetwork:
             ``k`` is no class index.
         """
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not 0 <= k < self.K:
-            raise invalid("k", f"be a class index 0 ... {self.K - 1}", repr(k))
+            raise invalid("k", f"be a class index 0 ... {self.K - 1}", shown(k))
         return self.networks[int(k)]
 
     def __call__(self, X: npt.ArrayLike) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._validation import instance, invalid, optional_callable, real, real_array
+from .._validation import instance, invalid, optional_callable, real, real_array, shown
 from ..flow import Solution
 from ..layered._refused import refuse_layers
 from ..losses import is_of_margins
@@ -98,8 +98,8 @@ def prove(
         raise invalid("sol", "have samples that count one each", "weights in its data")
     if sol.settings.weight_decay:
         raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
-    if isinstance(digits, bool) or not isinstance(digits, (int, str)) or digits not in (16, 32, "auto"):
-        raise invalid("digits", "be 16, 32 or 'auto'", repr(digits))
+    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer, str)) or digits not in (16, 32, "auto"):
+        raise invalid("digits", "be 16, 32 or 'auto'", shown(digits))
     optional_callable(callback)
     start = real(sol.t_start, "sol.t_start")
     end = min(sol.t_end, LATEST) if until is None else real(until, "until")
