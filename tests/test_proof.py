@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ import reluflow as rf
 from proof_runs import benchmark, case_run
 from reluflow import _core
 from reluflow.cli import main
+from reluflow.flow import _progress
 from reluflow.proof._proof import KINDS
 from reluflow.proof._prove import _claims, _problem, _prove
 from reluflow.proof._start import exact_signs
@@ -160,6 +162,29 @@ def test_a_passage_of_the_origin_is_refused() -> None:
     proof = rf.prove(run)
     assert not proof
     assert len(proof.events) == 5
+
+
+def test_a_proof_shows_how_far_it_is(
+    sol: rf.Solution, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The core, which reports ten times a second, reports once here."""
+
+    def prove(given: object, columns: object, own: object, hook: Callable[[object], object] | None) -> object:
+        if hook is not None:
+            hook((0.5, 3, 5))
+        return whole(given, columns, own, None)
+
+    whole = _core.prove
+    monkeypatch.setattr(_core, "prove", prove)
+    monkeypatch.setattr(_progress, "QUIET_SECONDS", 0.0)
+    heard: list[tuple[float, int, int]] = []
+    assert rf.prove(sol, progress=True, callback=lambda *now: heard.append(now))
+    ((t, steps, events),) = heard
+    assert (steps, events) == (3, 5)
+    shown = f"t = {t:.4g} of 20, 5 of {len(sol.events)} events, 3 steps of 16 digits, 0 s\n"
+    assert capsys.readouterr().err == shown
+    assert rf.prove(sol)
+    assert not capsys.readouterr().err
 
 
 def test_a_callback_ends_a_proof(sol: rf.Solution) -> None:

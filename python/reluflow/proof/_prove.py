@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._validation import instance, invalid, optional_callable, real, real_array, shown
+from .._validation import instance, invalid, real, real_array, shown
 from ..flow import Solution
+from ..flow._progress import listeners
 from ..layered._refused import refuse_layers
 from ..losses import is_of_margins
+from ._progress import Heard
 from ._proof import KIND_OF_CODE, KINDS, START_SIDES, Proof, ProvedEvents, State, kind_names
 from ._start import exact_signs, first_undecided, leave_boundaries
 from ._units import Units
@@ -43,6 +45,7 @@ def prove(
     *,
     at: Sequence[float] = (),
     digits: int | str = "auto",
+    progress: bool = False,
     callback: Callable[[float, int, int], object] | None = None,
 ) -> Proof:
     """Prove the events of a run, that there are no others, and where the state is.
@@ -67,6 +70,8 @@ def prove(
         16: states and times are doubles. 32: they are sums of two, so that errors begin at 1e-31 instead of 1e-16, and
         a step ends at every event; a proof then gets further where errors grow, in tens of times the time. "auto":
         doubles, and if these do not get to the end everything again with 32 digits; what gets further is returned.
+    progress : bool, optional
+        Show a live line on the standard error once the proof has lasted two seconds.
     callback : callable, optional
         Called now and then with time, steps and events so far; a true result ends the proof.
 
@@ -92,15 +97,10 @@ def prove(
     """
     refuse_layers(sol, "sol", "the proofs are of such runs, with one output")
     instance(sol, "sol", Solution, "a reluflow.Solution")
-    if not is_of_margins(sol.loss):
-        raise invalid("sol", "have the logistic or the exponential loss, whose bounds are proved", repr(sol.loss))
-    if sol.data.weights is not None:
-        raise invalid("sol", "have samples that count one each", "weights in its data")
-    if sol.settings.weight_decay:
-        raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
+    _check_problem(sol)
     if isinstance(digits, bool) or not isinstance(digits, (int, np.integer, str)) or digits not in (16, 32, "auto"):
         raise invalid("digits", "be 16, 32 or 'auto'", shown(digits))
-    optional_callable(callback)
+    listening = listeners(progress, callback)
     start = real(sol.t_start, "sol.t_start")
     end = min(sol.t_end, LATEST) if until is None else real(until, "until")
     if not start <= end <= min(sol.t_end, LATEST):
@@ -109,13 +109,28 @@ def prove(
     if times and not start <= times[0] <= times[-1] <= end:
         raise invalid("at", f"lie between {start!r} and {end!r}", repr(times[0] if times[0] < start else times[-1]))
     _check_sizes(sol)
-    settings = {"until": end, "at": times, "only_states": False, "digits": 32 if digits == 32 else 16}
+    settings = {"until": end, "at": times, "only_states": False}
     given = (_problem(sol), _claims(sol), sol.pattern0)
-    proof = _prove(*given, settings, callback)
+    heard = Heard(listening, end, int((sol.events.t <= end).sum()))
+
+    def found(digits: int) -> Proof:
+        with heard.hook(digits) as hook:
+            return _prove(*given, {**settings, "digits": digits}, hook)
+
+    proof = found(32 if digits == 32 else 16)
     if digits == "auto" and proof.reason in _DIGITS_HELP:
-        longer = _prove(*given, {**settings, "digits": 32}, callback)
+        longer = found(32)
         return longer if longer.proved_until > proof.proved_until else proof
     return proof
+
+
+def _check_problem(sol: Solution) -> None:
+    if not is_of_margins(sol.loss):
+        raise invalid("sol", "have the logistic or the exponential loss, whose bounds are proved", repr(sol.loss))
+    if sol.data.weights is not None:
+        raise invalid("sol", "have samples that count one each", "weights in its data")
+    if sol.settings.weight_decay:
+        raise invalid("sol", "be a run without weight decay", f"weight_decay={sol.settings.weight_decay!r}")
 
 
 def _check_sizes(sol: Solution) -> None:
@@ -155,7 +170,7 @@ def _prove(
     claims: dict[str, Any],
     pattern: np.ndarray,
     settings: dict[str, Any],
-    callback: Callable[[float, int, int], object] | None = None,
+    report: Callable[[dict[str, Any]], object] | None = None,
 ) -> Proof:
     """Prove from a problem and claims; `settings` go to the core, those of the tests too."""
     started = _start(problem, claims, pattern)
@@ -167,8 +182,12 @@ def _prove(
     columns = tuple(np.ascontiguousarray(claims[name][later]) for name in ("t", "neuron", "sample", "kind"))
     columns = (units.time(columns[0]), *columns[1:])
     own = {**settings, "until": units.time(settings["until"]), "at": [units.time(t) for t in settings["at"]]}
-    hook = None if callback is None else lambda report: callback(units.back(report[0]), *report[1:])
-    raw = units.result(_core.prove(given, columns, own, hook))
+
+    def hook(now: tuple[float, int, int]) -> object:
+        assert report is not None  # for the type checker
+        return report({"t": units.back(now[0]), "steps": now[1], "events": now[2]})
+
+    raw = units.result(_core.prove(given, columns, own, None if report is None else hook))
 
     def again(t: float) -> State:
         once = {**own, "at": [units.time(t)], "only_states": True}
