@@ -191,3 +191,48 @@ def test_a_range_without_values_is_named(capsys, tmp_path, values):
 def test_no_table_says_that_a_zero_is_negative() -> None:
     """The margin of a network that is 0 on a sample with the label -1 is -1 times 0."""
     assert (number(-0.0), number(0.0), number(-0.5), number(float("nan"))) == ("0", "0", "-0.5", "-")
+
+
+def write_words(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("town,age,size,sick\nRome,1,2.5,yes\nParis,3,0.5,no\nRome,2,,no\nOslo,-1,1,yes\n", encoding="utf-8")
+    return str(path)
+
+
+def test_columns_of_words_are_left_out_by_naming_the_others(capsys, tmp_path):
+    given = ("run", "--data", write_words(tmp_path), "--label", "sick", "--positive", "yes", "--until", "1")
+    code, _, err = call(capsys, *given)
+    assert (code, err) == (
+        2,
+        "reluflow: column 'town' must hold numbers, or be left out (features names the inputs, --features in the "
+        "shell), found 'Rome' at row 0\n",
+    )
+    code, _, err = call(capsys, *given, "--features", "age,size")
+    assert code == 2
+    assert "--missing drop in the shell), found nan at row 2" in err
+    out = tmp_path / "out"
+    code, text, _ = call(capsys, *given, "--features", "age, size", "--missing", "drop", "--out", str(out))
+    assert code == 0
+    assert "n = 3, d = 2" in text
+    assert rf.load(out / "run.npz").data.feature_names == ("age", "size")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (["--features", "age,weight"], "features must name columns of the file"),
+        (["--missing", "skip"], "--missing must be one of 'raise', 'drop', found 'skip'"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(capsys, tmp_path, given, found):
+    code, _, err = call(capsys, "run", "--data", write_words(tmp_path), "--label", "sick", "--until", "1", *given)
+    assert code == 2
+    assert found in err
+
+
+@pytest.mark.parametrize("given", [["--features", "age"], ["--missing", "drop"]])
+def test_data_by_name_have_no_columns(capsys, given):
+    for loss in ("logistic", "cross_entropy"):
+        code, _, err = call(capsys, "run", "--data", "iris", "--loss", loss, "--until", "1", *given)
+        assert code == 2
+        assert f"{given[0]} must be left out with data by name, found '{given[1]}'" in err

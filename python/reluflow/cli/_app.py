@@ -54,6 +54,8 @@ def run(
     label: o.Label = None,
     positive: o.Positive = None,
     target: o.Target = None,
+    features: o.Features = None,
+    missing: o.Missing = "raise",
     bias: o.Bias = None,
     width: o.Width = 50,
     layers: o.Layers = None,
@@ -103,7 +105,7 @@ def run(
     """
     options = {name: value for name, value in locals().items() if name != "context"}
     given = {name for name in options if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
-    answers = Answers(label, positive, target, bias, loss)
+    answers = Answers(label, positive, target, bias, loss, features, missing)
     if layers is not None or loss == CLASSES or (data is not None and has_several_targets(data, answers)):
         return _run_layers.execute(options, given, _console())
     del options["layers"]
@@ -121,6 +123,8 @@ def sweep(
     label: o.Label = None,
     positive: o.Positive = None,
     target: o.Target = None,
+    features: o.Features = None,
+    missing: o.Missing = "raise",
     bias: o.Bias = None,
     width: o.Width = 50,
     scale: o.Scale = 1e-3,
@@ -153,7 +157,7 @@ def sweep(
     work = {"max_events": max_events, "n_threads": threads, "chunk": chunk}
     request = _sweep.SweepRequest(
         data,
-        Answers(label, positive, target, bias, loss),
+        Answers(label, positive, target, bias, loss, features, missing),
         grid,
         measure,
         until,

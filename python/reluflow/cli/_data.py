@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,37 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Answers:
-    """What the options say of labels, targets and bias."""
+    """What the options say of labels, targets, inputs and bias."""
 
     label: str | None
     positive: str | None
     target: str | None
     bias: float | None
     loss: str
+    features: str | None = None
+    missing: str = "raise"
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Answers:
+        """Take them out of the options of a command."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     def __post_init__(self) -> None:
-        """Refuse a loss that no command takes."""
+        """Refuse a loss that no command takes, and another word for missing entries."""
         one_of(self.loss, "--loss", (*LOSSES, CLASSES))
+        one_of(self.missing, "--missing", ("raise", "drop"))
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the readers of tables take of them."""
+        names = None if self.features is None else [part.strip() for part in self.features.split(",")]
+        return {"features": names, "missing": self.missing}
+
+    def refuse_columns(self, what: str) -> None:
+        """Refuse what is about columns where there are none."""
+        for name, value in (("--features", self.features), ("--missing", self.missing)):
+            if value not in (None, "raise"):
+                raise invalid(name, f"be left out with {what}", repr(value))
 
 
 def load(text: str, answers: Answers, *, seed: int) -> Dataset:
@@ -77,6 +97,7 @@ def load(text: str, answers: Answers, *, seed: int) -> Dataset:
         return _from_file(Path(text), answers)
     if any(value is not None for value in (answers.label, answers.positive, answers.target)):
         raise invalid("--label, --positive and --target", "come with a file", f"--data {text}")
+    answers.refuse_columns("data by name")
     name, _, options = text.partition(":")
     words = [part.strip() for part in options.split(",") if part.strip()]
     data = _named(name.lower().replace("_", "-"), words, seed)
@@ -114,7 +135,8 @@ def load_classes(text: str, answers: Answers) -> MultiClassDataset:
         if answers.label is None:
             raise invalid("--label", f"name the column of {path.name} that holds the classes", "nothing")
         read = datasets.from_csv if kind == ".csv" else datasets.from_parquet
-        return read(path, label=answers.label, multiclass=True, bias_input=bias)
+        return read(path, label=answers.label, multiclass=True, bias_input=bias, **answers.columns)
+    answers.refuse_columns("data by name")
     name = text.lower().replace("_", "-")
     if name not in _ALL_CLASSES:
         known = ", ".join(_ALL_CLASSES)
@@ -130,6 +152,7 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
     positive = None if answers.positive is None else Written(answers.positive)
     bias = None if answers.bias is None else bias_value(answers.bias, "--bias")
     if kind == ".npz":
+        answers.refuse_columns(".npz files, which hold X and y")
         for name, column in (("--label", answers.label), ("--target", answers.target)):
             if column is not None:
                 raise invalid(name, "be left out with .npz files, which hold X and y", repr(column))
@@ -140,11 +163,11 @@ def _from_file(path: Path, answers: Answers) -> Dataset:
         if answers.label is not None or answers.positive is not None:
             raise invalid("--target", "stand without --label and --positive", "both")
         names = [part.strip() for part in answers.target.split(",")]
-        return read(path, target=names, bias_input=bias)
+        return read(path, target=names, bias_input=bias, **answers.columns)
     if answers.label is None:
         expected = f"name the column of {path.name} that holds the labels (--target that of real targets)"
         raise invalid("--label", expected, "nothing")
-    return read(path, label=answers.label, positive=positive, bias_input=bias)
+    return read(path, label=answers.label, positive=positive, bias_input=bias, **answers.columns)
 
 
 def _named(name: str, options: list[str], seed: int) -> Dataset:

@@ -32,6 +32,12 @@ Label = Annotated[str | None, _option("Data", "Column of the labels in a file.")
 Target = Annotated[
     str | None, _option("Data", "Column of real targets in a file, or several as in `u,v`, for `--loss squared`.")
 ]
+Features = Annotated[
+    str | None, _option("Data", "Columns of the inputs in a file, as in `age,height`; without it all that are left.")
+]
+Missing = Annotated[
+    str, _option("Data", "Rows of a file with a missing entry: raise is an error, drop leaves them out.")
+]
 Bias = Annotated[float | None, _option("Data", "Append this constant input: the neurons have a bias.")]
 Positive = Annotated[str | None, _option("Data", "Label that counts as +1 in a file.")]
 Width = Annotated[int, _option("Network", "Number of neurons.")]

@@ -61,7 +61,7 @@ def _begun(options: dict[str, Any], _: set[str], command: dict[str, Any]) -> Run
     if out is not None and (out / CHECKPOINT).exists():
         expected = f"name a folder without the {CHECKPOINT} of a run that was cut short: --resume goes on with it"
         raise invalid("--out", expected, repr(str(out)))
-    answers = _data.Answers(**{name: options[name] for name in ("label", "positive", "target", "bias", "loss")})
+    answers = _data.Answers.of(options)
     data = _data.load(options["data"], answers, seed=options["seed"])
     start = Network.init(
         options["width"],

@@ -62,7 +62,7 @@ def execute(options: dict[str, Any], given: set[str], console: Console) -> int:
     for name in ("data", "until"):
         if options[name] is None:
             raise invalid(f"--{name}", "be given", "none")
-    answers = _data.Answers(**{name: options[name] for name in ("label", "positive", "target", "bias", "loss")})
+    answers = _data.Answers.of(options)
     data: Dataset | MultiClassDataset
     if is_of_classes:
         data = _data.load_classes(options["data"], answers)

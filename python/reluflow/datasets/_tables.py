@@ -21,6 +21,9 @@ Target: TypeAlias = str | Sequence[str] | None
 
 # Where a message names the row that it is about: after what was found there, which may be text of any kind.
 _ROW = re.compile(r"(.* at row )(\d+)(?=$|, column \d+$| \()", re.DOTALL)
+# What stands for a column of words, and for an entry that is missing.
+_NUMBERS = "hold numbers, or be left out (features names the inputs, --features in the shell)"
+_NO_GAPS = 'have no missing entry (missing="drop" leaves such rows out, --missing drop in the shell)'
 
 
 class Reading(NamedTuple):
@@ -113,7 +116,7 @@ def _rows_of_the_file(numbers: list[int]) -> Iterator[None]:
 
 def _data(chosen: Any, file: Path, columns: Columns, reading: Reading) -> Dataset | MultiClassDataset:
     inputs = [column for column in chosen.columns if column not in columns.answers]
-    X = _numbers(chosen, inputs)
+    X = _numbers(chosen, inputs, are_inputs=True)
     about: dict[str, Any] = {"feature_names": [str(column) for column in inputs], "bias_input": reading.bias_input}
     about["name"] = name_after(file)
     if columns.argument == "target":
@@ -128,11 +131,11 @@ def _data(chosen: Any, file: Path, columns: Columns, reading: Reading) -> Datase
     return Dataset(X, signed(labels, reading.positive, label), **about)
 
 
-def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:
-    return np.column_stack([_numeric(table[column], str(column)) for column in columns])
+def _numbers(table: Any, columns: Sequence[str], *, are_inputs: bool = False) -> FloatArray:
+    return np.column_stack([_numeric(table[column], str(column), is_input=are_inputs) for column in columns])
 
 
-def _numeric(column: Any, name: str) -> FloatArray:
+def _numeric(column: Any, name: str, *, is_input: bool) -> FloatArray:
     """Return one column as float64, or say which entry is no number."""
     values = column.tolist()
     others = [row for row, value in enumerate(values) if not (isinstance(value, (int, float)) and is_number(value))]
@@ -140,11 +143,12 @@ def _numeric(column: Any, name: str) -> FloatArray:
         # One entry that is no number turns a whole column of text into strings: name that entry.
         row = next((row for row in others if not is_number(values[row])), others[0])
         value = values[row]
-        expected = 'have no missing entry (or pass missing="drop")' if is_missing(value) else "hold numbers only"
+        is_of_words = is_input and not any(is_number(value) for value in values)
+        expected = _NO_GAPS if is_missing(value) else _NUMBERS if is_of_words else "hold numbers only"
         raise invalid(f"column {name!r}", expected, f"{no_number(value)} at row {row}")
     numbers = np.array(values, dtype=np.float64)
     missing = np.isnan(numbers)
     if missing.any():
         row = int(np.argmax(missing))
-        raise invalid(f"column {name!r}", 'have no missing entry (or pass missing="drop")', f"nan at row {row}")
+        raise invalid(f"column {name!r}", _NO_GAPS, f"nan at row {row}")
     return numbers
