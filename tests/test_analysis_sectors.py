@@ -136,8 +136,18 @@ def test_the_timeline_of_a_run_that_goes_on_shows_no_time_before_it(until):
 
 @pytest.mark.parametrize(("first", "before"), [(-3.0, np.log(2.0)), (2e5, 2e5 / 11)])
 def test_the_timeline_far_out_begins_before_its_first_event(first, before):
-    """Where log t is beyond 1e4 a factor of two in t is nothing: what was before then takes a part of log t itself."""
+    """Where log t is beyond 690 a factor of two in t is nothing: what was before then takes a part of log t itself."""
     seen = SimpleNamespace(events=SimpleNamespace(log_t=np.array([first, 1e6])), log_t_end=1e7, t_start=0.0)
     grid = log_grid(seen, 50)
     assert grid[0] == pytest.approx(first - before)
     assert 1e6 < grid[-1] < 1e7
+
+
+@pytest.mark.parametrize("last", [100.0, 600.0, 800.0])
+def test_one_late_event_does_not_hide_those_before(last):
+    """The timeline showed the last six decades alone where log t of the last event was below 1e4."""
+    early = np.linspace(-1.0, 3.0, 30)
+    seen = SimpleNamespace(events=SimpleNamespace(log_t=np.append(early, last)), log_t_end=1e3, t_start=0.0)
+    grid = log_grid(seen, 200)
+    assert grid[0] == pytest.approx(-1.0 - np.log(2.0))
+    assert last < grid[-1] < 1.2 * last

@@ -42,7 +42,7 @@ def test_every_public_figure_is_drawn_above():
         "neuron_plane", "weight_plane", "decision", "rectified_ellipsoid", "polar_set", "direction_polar",
         "direction_sphere", "fit", "errors", "held_out", "staircase", "grown",
     }  # fmt: skip
-    of_layers = {"layer_raster", "layer_singular_values", "row_plane"}  # drawn in test_layered_tools
+    of_layers = {"layer_raster", "layer_singular_values", "layer_timeline", "row_plane"}  # drawn in test_layered_*
     assert set(figures.__all__) - tested - of_layers == {"animate_directions", "panels", "style"}
 
 

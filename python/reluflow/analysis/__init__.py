@@ -15,6 +15,8 @@ from ._extremal import ExtremalDirection, early_objective, extremal_directions, 
 from ._fit import FitCurves, fit_curves
 from ._heldout import errors, losses
 from ._kkt import kkt_residuals
+from ._layer_timeline import LayerTimeline, layer_timeline
+from ._layered_states import LayeredStates
 from ._layers import LayerRaster, LayerSpectra, RowPlane, layer_raster, layer_singular_values, row_plane
 from ._output_states import OutputStates
 from ._plane import (
@@ -53,6 +55,8 @@ __all__ = [
     "FitCurves",
     "LayerRaster",
     "LayerSpectra",
+    "LayerTimeline",
+    "LayeredStates",
     "LinearDistance",
     "OutputStates",
     "PlaneSectors",
@@ -87,6 +91,7 @@ __all__ = [
     "last_changes",
     "layer_raster",
     "layer_singular_values",
+    "layer_timeline",
     "limit_time",
     "losses",
     "margins",

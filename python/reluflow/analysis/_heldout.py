@@ -32,7 +32,7 @@ def losses(
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult or DeepDescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates, or a descent
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     test : Dataset, optional
@@ -92,7 +92,7 @@ def errors(source: AnySource | LayeredRun, times: npt.ArrayLike | None = None) -
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult or DeepDescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates, or a descent
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
 

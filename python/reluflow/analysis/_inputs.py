@@ -15,9 +15,9 @@ from ..networks._parts import one_output
 
 # What a layered run is told: its units have no output weight of their own, and so no sectors, groups or directions.
 TWO_LAYERS = (
-    "be a run of two layers, whose neurons have sectors and groups; for layers there are series, margins, "
-    "losses, errors, to_xarray, decision_plane, layer_singular_values, row_plane, layer_raster, pattern_distance, "
-    "tangent_kernel, kernel_distance and compare_with_descent"
+    "be a run of two layers, whose neurons have sectors and groups; for layers there are series, margins, losses, "
+    "errors, sample, snapshots, ends, to_xarray, decision_plane, layer_singular_values, row_plane, layer_raster, "
+    "layer_timeline, pattern_distance, tangent_kernel, kernel_distance and compare_with_descent"
 )
 
 

@@ -11,11 +11,12 @@ from .._validation import FloatArray, invalid, real_array
 from ..datasets import Dataset, MultiClassDataset
 from ..layered import DeepDescentResult, DeepSolution
 from ..layered._problem import counts_of, inputs_of, targets_of
+from ._layered_states import LayeredStates
 from ._output_states import mean_losses, numbers_of
 
-# Runs of layers whose states, outputs and loss are known: the flow, and gradient descent.
-LayeredRun: TypeAlias = DeepSolution | DeepDescentResult
-LAYERED_RUNS = (DeepSolution, DeepDescentResult)
+# Runs of layers whose states, outputs and loss are known: the flow, gradient descent, and a run seen at some times.
+LayeredRun: TypeAlias = DeepSolution | DeepDescentResult | LayeredStates
+LAYERED_RUNS = (DeepSolution, DeepDescentResult, LayeredStates)
 
 
 def layered_losses(source: LayeredRun, times: npt.ArrayLike | None, test: object) -> dict[str, FloatArray]:
@@ -52,6 +53,8 @@ def path_of(source: LayeredRun, times: npt.ArrayLike | None) -> tuple[FloatArray
     """
     if times is None:
         return source.t, source.log_t, source.theta
+    if isinstance(source, LayeredStates):
+        raise invalid("times", "be left out, for LayeredStates carry their times", "times")
     if isinstance(source, DeepDescentResult):
         raise invalid("times", "be left out, for gradient descent has its own (save_every)", "times")
     t = real_array(times, "times", "(k,)")

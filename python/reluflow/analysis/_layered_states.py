@@ -1,22 +1,28 @@
-"""A layered run seen at k times, with the signs of its units: the tangent kernel of its outputs."""
+"""A layered run seen at k times, with its parameters and the signs of its units."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, PatternArray, ReadOnly, invalid, real_array
-from ..layered import DeepSolution
+from .._validation import FloatArray, PatternArray, ReadOnly, freeze, integer, invalid, real_array
+from ..layered import DeepNetwork, DeepSolution
 from ..layered._frozen import Frozen
-from ..layered._xarray import patterns_of_layers
+from ..layered._model import Problem
+from ..layered._xarray import log_losses, patterns_of_layers
 from ._kernels import off_span
 
 
 @dataclass(frozen=True, eq=False)
 class LayeredStates(ReadOnly):
-    """A run at k times.
+    """A run of layers seen at k times.
+
+    `reluflow.analysis` takes it in the place of the run: `series`, `margins`, `losses`, `errors`,
+    `layer_singular_values`, `row_plane`, `pattern_distance`, `tangent_kernel` and `kernel_distance`.
 
     Attributes
     ----------
@@ -34,6 +40,42 @@ class LayeredStates(ReadOnly):
     def __len__(self) -> int:
         """Return the number k of times."""
         return len(self.t)
+
+    @property
+    def initial(self) -> DeepNetwork:
+        """The network that the run started from."""
+        return self.source.initial
+
+    @property
+    def data(self) -> Any:
+        """The data of the run."""
+        return self.source.data
+
+    @property
+    def _problem(self) -> Problem:
+        return self.source._problem
+
+    @cached_property
+    def theta(self) -> FloatArray:
+        """The parameters at each time, shape (k, P)."""
+        found = np.empty((len(self), self.initial.n_parameters))
+        for k, (t, log_t) in enumerate(zip(self.t.tolist(), self.log_t.tolist(), strict=True)):
+            found[k] = self.source._state(*((t, "t") if np.isfinite(t) else (log_t, "log_t")))["theta"]
+        freeze(found)
+        return found
+
+    @cached_property
+    def log_loss(self) -> FloatArray:
+        """Log of the loss of the run at each time, with its reduction, shape (k,)."""
+        found = log_losses(self._problem, self.theta)
+        freeze(found)
+        return found
+
+    def at(self, index: int) -> DeepNetwork:
+        """Return the network at the time number `index`, from the end if it is negative."""
+        count = len(self)
+        found = integer(index, "index", least=-count, most=count - 1)
+        return self.initial._with(np.array(self.theta[found]))
 
     @property
     def X(self) -> FloatArray:
@@ -54,6 +96,11 @@ class LayeredStates(ReadOnly):
     def loss(self) -> str:
         """Name of the loss."""
         return self.source.loss
+
+    @property
+    def reduction(self) -> str:
+        """Whether losses of the samples are added or averaged."""
+        return self.source.reduction
 
     def kernel(self, index: int) -> FloatArray:
         """Return the tangent kernel at one time, shape (n K, n K): ∇f · P ∇f, with P off the normals of what slides."""
@@ -90,6 +137,11 @@ def layered_states(
         elif log_times is not None:
             log_t = real_array(log_times, "log_times", "(k,)")
             t = np.exp(log_t)
+    return seen(source, t, log_t)
+
+
+def seen(source: DeepSolution, t: FloatArray, log_t: FloatArray) -> LayeredStates:
+    """See a layered run at times inside it and their logarithms, -inf for t = 0."""
     nodes = source.initial.nodes[1:]
     bent = [p for p, node in zip(patterns_of_layers(source, t, log_t), nodes, strict=True) if node.leak is not None]
     none = np.zeros((len(t), 0, len(source._problem.X)), dtype=np.int8)

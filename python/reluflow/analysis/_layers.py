@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._validation import FloatArray, IntArray, ReadOnly, freeze, instance, integer, invalid, shown
 from ..layered import LAYERED_KINDS, DeepSolution
+from ._layered_states import LayeredStates
 
 _SOURCE = "a DeepSolution, the run of a DeepNetwork"
 
@@ -79,12 +80,13 @@ class LayerRaster(ReadOnly):
     sizes: tuple[int, ...]
 
 
-def _check(solution: object) -> None:
-    instance(solution, "solution", DeepSolution, _SOURCE)
+def _check(solution: object, *, or_states: bool = False) -> None:
+    kinds = (DeepSolution, LayeredStates) if or_states else (DeepSolution,)
+    instance(solution, "solution", kinds, _SOURCE + (", or states of one" if or_states else ""))
 
 
-def layer_singular_values(solution: DeepSolution) -> LayerSpectra:
-    """Return the singular values of every layer's matrix at the kept states of a layered run.
+def layer_singular_values(solution: DeepSolution | LayeredStates) -> LayerSpectra:
+    """Return the singular values of every layer's matrix at the kept states of a layered run, or at those of `sample`.
 
     The matrix of a layer is that of its first edge with its fixed entries: of `Residual`, what stands beside the
     identity; of a convolution, the whole band matrix.
@@ -103,7 +105,7 @@ def layer_singular_values(solution: DeepSolution) -> LayerSpectra:
     >>> [values.shape[1] for values in rf.analysis.layer_singular_values(sol).values]
     [2, 3, 1]
     """
-    _check(solution)
+    _check(solution, or_states=True)
     states = [solution.initial._with(np.array(theta)).layers for theta in solution.theta]
     values = []
     for layer in range(len(solution.initial.nodes) - 1):
@@ -113,12 +115,12 @@ def layer_singular_values(solution: DeepSolution) -> LayerSpectra:
     return LayerSpectra(solution.t, solution.log_t, tuple(values))
 
 
-def row_plane(solution: DeepSolution, layer: int = 1) -> RowPlane:
+def row_plane(solution: DeepSolution | LayeredStates, layer: int = 1) -> RowPlane:
     """Project the rows of a layer's matrix on the plane of its two leading right singular vectors at the end.
 
     Parameters
     ----------
-    solution : DeepSolution
+    solution : DeepSolution or LayeredStates
     layer : int, optional
         From 1, the first layer after the inputs.
 
@@ -136,7 +138,7 @@ def row_plane(solution: DeepSolution, layer: int = 1) -> RowPlane:
     >>> rf.analysis.row_plane(sol, 2).rows.shape[1:]
     (3, 2)
     """
-    _check(solution)
+    _check(solution, or_states=True)
     last = len(solution.initial.nodes) - 1
     if integer(layer, "layer") > last:
         raise invalid("layer", f"be a layer of the network, 1 to {last}", shown(layer))

@@ -32,7 +32,7 @@ def series(
 
     Parameters
     ----------
-    source : Solution, States or DescentResult, MultiClassSolution, TwoLayerSolution, DeepSolution or DeepDescentResult
+    source : Solution, MultiClassSolution, TwoLayerSolution, DeepSolution, States, LayeredStates, or a descent
         Of K classes one against the rest the rows stand class by class, with the label in the first column ``class``.
         Layers and several outputs have a part of the columns, with the norm of each layer, ``norm_1``, ``norm_2``, ...,
         and |θ|^L in the place of |θ|² where f(c θ) = c^L f(θ); of classes a margin is that to the next class, of

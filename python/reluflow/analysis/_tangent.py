@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-AnyRun: TypeAlias = "AnySource | DeepSolution"
+AnyRun: TypeAlias = "AnySource | DeepSolution | LayeredStates"
 AnyRunStates: TypeAlias = "AnyStates | LayeredStates"
 
 
@@ -42,7 +42,7 @@ def pattern_distance(
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     other : of the same kinds, optional
@@ -93,7 +93,7 @@ def tangent_kernel(source: AnyRun, times: npt.ArrayLike | None = None) -> xr.Dat
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution. Each takes n² numbers, or (n K)².
 
@@ -135,7 +135,7 @@ def kernel_distance(source: AnyRun, times: npt.ArrayLike | None = None, *, other
 
     Parameters
     ----------
-    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult
+    source : Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates or DescentResult
     times : array_like, shape (k,), optional
         Where to look, by dense output; without it the times of the solution.
     other : of the same kinds, optional
@@ -186,7 +186,11 @@ def _states(
     source: AnyRun, times: npt.ArrayLike | None = None, *, log_times: npt.ArrayLike | None = None
 ) -> AnyRunStates:
     run: AnyRunStates
-    if isinstance(source, DeepSolution):
+    if isinstance(source, LayeredStates):
+        if times is not None or log_times is not None:
+            raise invalid("times", "be left out, for LayeredStates carry their times", "times")
+        run = source
+    elif isinstance(source, DeepSolution):
         run = layered_states(source, times, log_times)
     else:
         run = any_states(source, times, log_times=log_times)
@@ -213,8 +217,9 @@ def _compared(kernel: FloatArray, against: FloatArray, y: FloatArray) -> tuple[f
 
 def _other(run: AnyRunStates, other: AnyRun) -> AnyRunStates:
     """Return the other run at the same times."""
-    kinds = (Solution, TwoLayerSolution, DeepSolution, States, OutputStates, DescentResult)
-    instance(other, "other", kinds, "a Solution, TwoLayerSolution, DeepSolution, States, OutputStates or DescentResult")
+    kinds = (Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates, DescentResult)
+    names = "a Solution, TwoLayerSolution, DeepSolution, States, OutputStates, LayeredStates or DescentResult"
+    instance(other, "other", kinds, names)
     if not isinstance(other, (Solution, TwoLayerSolution, DeepSolution)):
         found = _states(other)
     elif np.isfinite(run.t).all():

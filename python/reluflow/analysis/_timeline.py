@@ -13,6 +13,7 @@ from ..explorer._times import log_start
 from ..flow import MultiClassSolution, TwoLayerSolution
 from ..flow._events import patterns
 from ..kinks import EVENT_KINDS
+from ..layered import DeepSolution
 from ._inputs import check_run
 from ._sectors import number_rows
 from ._series import dead
@@ -22,8 +23,9 @@ from ._times import FAR, even_times
 if TYPE_CHECKING:
     from ..flow import Solution
 
-# Events of the first instants would stretch a log axis without end: it shows this part of the time of the last one.
-_LOG_FIRST = float(np.log(1e-6))
+# Events of the first instants would stretch a log axis without end: it shows this part of the time of the last one, and
+# more where the middle one is early.
+_LOG_FIRST, _LOG_BEFORE_MIDDLE = float(np.log(1e-6)), float(np.log(1e-3))
 # Before the first event and after the last nothing changes: a factor of two in time shows what was there.
 _LOG_AROUND = float(np.log(2.0))
 # Far out a factor of two is nothing: a factor of log t.
@@ -71,9 +73,9 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     solution : Solution or MultiClassSolution
     n_times : int, optional
         Length of the grid, at least 2; it is even in log t from half the time of the first event (but not before 1e-6
-        of the last one, nor before the run began) to twice the time of the last, or to the end of the run. Where the
-        last is beyond log t = 1e4 it is even in arsinh(log t), from before the first event (but not before t = 1e-6).
-        A run of no duration has one time.
+        of the last one or 1e-3 of the median one, whichever is earlier, nor before the run began) to twice the time of
+        the last, or to the end of the run. Where the last is beyond log t = 690 it is even in arsinh(log t), from
+        before the first event (but not before t = 1e-6). A run of no duration has one time.
 
     Returns
     -------
@@ -93,7 +95,7 @@ def timeline(solution: Solution | MultiClassSolution, *, n_times: int = 400) -> 
     check_run(solution)
     log_t = log_grid(solution, integer(n_times, "n_times", least=2))
     pattern = patterns(solution, np.full(len(log_t), np.inf), log_t)
-    sector = _rank_by_stay(number_rows(pattern))
+    sector = rank_by_stay(number_rows(pattern))
     members = [np.bincount(row, minlength=int(sector.max()) + 1) for row in sector]
     found = Timeline(
         log_t=log_t,
@@ -171,7 +173,7 @@ def raster(solution: Solution | TwoLayerSolution) -> Raster:
     net = solution.final
     assert net.pattern is not None  # for the type checker: the network of a run has one
     is_one = net.n_outputs == 1
-    order = neuron_order(solution, _rank_by_stay(number_rows(net.pattern[None]))[-1])
+    order = neuron_order(solution, rank_by_stay(number_rows(net.pattern[None]))[-1])
     place = np.argsort(order)
     events = solution.events
     return Raster(
@@ -186,8 +188,8 @@ def raster(solution: Solution | TwoLayerSolution) -> Raster:
     )
 
 
-def log_grid(solution: Solution, n_times: int) -> FloatArray:
-    """Log times around the events: from before the first, not before 1e-6 of the last one, to a little after the last.
+def log_grid(solution: Solution | DeepSolution, n_times: int) -> FloatArray:
+    """Log times around the events: from before the first, but for the first instants, to a little after the last.
 
     No time is before the run began.
     """
@@ -197,7 +199,9 @@ def log_grid(solution: Solution, n_times: int) -> FloatArray:
     is_far = last > FAR
     begin -= max(_LOG_AROUND, (1.0 - 1.0 / _FAR_AROUND) * begin) if is_far else _LOG_AROUND
     last = min(_FAR_AROUND * last if is_far else last + _LOG_AROUND, end)
-    first = max(begin, start, _LOG_FIRST if is_far else last + _LOG_FIRST)
+    middle = float(np.median(times)) if times.size else np.inf
+    earliest = _LOG_FIRST if is_far else min(last + _LOG_FIRST, middle + _LOG_BEFORE_MIDDLE)
+    first = max(begin, start, earliest)
     return even_times(min(first, last), last, n_times)
 
 
@@ -217,7 +221,7 @@ def _signs(solution: Solution | TwoLayerSolution) -> FloatArray:
     return last_signs(np.vstack((solution.initial.a, solution.a)))
 
 
-def _rank_by_stay(ids: IntArray) -> IntArray:
+def rank_by_stay(ids: IntArray) -> IntArray:
     """Renumber the sectors by the time that neurons spend in them, the longest stay first."""
     stay = np.bincount(ids.ravel())
     rank = np.argsort(np.argsort(-stay, kind="stable"), kind="stable")

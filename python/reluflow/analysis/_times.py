@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,14 +11,18 @@ from .._validation import FloatArray, integer
 from ..explorer._times import log_start, plain_times, spread
 from ..flow import Solution, TwoLayerSolution
 from ..flow._events import replayed
+from ..layered import DeepSolution
 from ._inputs import check_run
+from ._layered_states import LayeredStates, layered_states, seen
 from ._output_states import any_states
 
-# Beyond this log time one that is even in log t would have one place for all that came before.
-FAR = 1e4
+AnySolution: TypeAlias = "Solution | TwoLayerSolution | DeepSolution"
+
+# Beyond this log time, where t overflows, what is even in log t would have one place for all that came before.
+FAR = 690.0
 
 
-def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
+def sample(solution: AnySolution, n_times: int = 200) -> Any:
     """Return the states of a run on a grid for smooth curves: start, end, and times between them.
 
     Half of the times are even in log t, from 1e-6 of the last time or 1e-3 of the median event, whichever is
@@ -27,7 +31,7 @@ def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
 
     Parameters
     ----------
-    solution : Solution or TwoLayerSolution
+    solution : Solution, TwoLayerSolution or DeepSolution
     n_times : int, optional
         Number of times beside the start, at least 2; a few less come back where some fall together.
 
@@ -44,15 +48,15 @@ def sample(solution: Solution | TwoLayerSolution, n_times: int = 200) -> Any:
     return _at(solution, spread(solution, integer(n_times, "n_times", least=2)))
 
 
-def snapshots(solution: Solution | TwoLayerSolution, n_times: int = 4) -> Any:
+def snapshots(solution: AnySolution, n_times: int = 4) -> Any:
     """Return the few states that show a run at a glance: the start, the median event, the end, and even ones between.
 
     Parameters
     ----------
-    solution : Solution or TwoLayerSolution
+    solution : Solution, TwoLayerSolution or DeepSolution
     n_times : int, optional
         At least 2. After the start they are even in log t from the median event to the end; in arsinh(log t) where
-        that is beyond log t = 1e4.
+        that is beyond log t = 690.
 
     Examples
     --------
@@ -85,7 +89,7 @@ def even_times(first: float, last: float, n: int) -> FloatArray:
     return found
 
 
-def ends(solution: Solution | TwoLayerSolution) -> Any:
+def ends(solution: AnySolution) -> Any:
     """Return the states at the start and at the end of a run.
 
     Examples
@@ -101,21 +105,23 @@ def ends(solution: Solution | TwoLayerSolution) -> Any:
 
 
 def _check(solution: object) -> None:
-    if not isinstance(solution, TwoLayerSolution):
+    if not isinstance(solution, (TwoLayerSolution, DeepSolution)):
         check_run(solution)
 
 
-def _at(solution: Solution | TwoLayerSolution, log_times: FloatArray) -> Any:
+def _at(solution: AnySolution, log_times: FloatArray) -> Any:
     """States at the start, at the log times, and exactly at the end whatever its logarithm rounds to."""
+    if isinstance(solution, DeepSolution):
+        return _of_layers(solution, log_times)
     if not np.isfinite(solution.t_end):
+        if solution.t_start > 0:
+            return any_states(solution, log_times=np.unique(np.append(log_start(solution), log_times)))
         return _with_start(solution, any_states(solution, log_times=np.unique(log_times)))
     return any_states(solution, plain_times(solution, log_times))
 
 
 def _with_start(solution: Any, late: Any) -> Any:
     """Put the start in front: at t = 0 it has no finite log time to ask for."""
-    if solution.t_start > 0:
-        return late
     log_t = np.concatenate(([-np.inf], late.log_t))
     t = np.concatenate(([0.0], late.t))
     return replace(
@@ -126,3 +132,11 @@ def _with_start(solution: Any, late: Any) -> Any:
         a=np.concatenate((np.asarray(solution.initial.a).reshape(1, *late.a.shape[1:]), late.a)),
         pattern=replayed(solution.events, solution.initial.pattern, t, log_t),
     )
+
+
+def _of_layers(solution: DeepSolution, log_times: FloatArray) -> LayeredStates:
+    if np.isfinite(solution.t_end):
+        return layered_states(solution, plain_times(solution, log_times))
+    log_t = np.unique(np.append(log_start(solution), log_times))
+    with np.errstate(over="ignore"):
+        return seen(solution, np.exp(log_t), log_t)

@@ -35,6 +35,8 @@ def spread(solution: Any, count: int) -> FloatArray:
 
 def log_start(solution: Any) -> float:
     """Return the log of the time at which a run starts, -inf at 0."""
+    if np.isinf(solution.t_start):
+        return float(solution.log_t_start)
     return float(np.log(solution.t_start)) if solution.t_start > 0 else -np.inf
 
 
@@ -52,6 +54,8 @@ def frames(solution: Any, count: int) -> tuple[FloatArray, FloatArray, tuple[Any
         t = plain_times(solution, log_t)
         with np.errstate(divide="ignore"):
             return t, np.log(t), tuple(solution(t))
+    if solution.t_start > 0:
+        log_t = np.unique(np.append(log_start(solution), log_t))
     networks = tuple(solution.at(log_t=float(one)) for one in log_t)
     with np.errstate(over="ignore"):
         t = np.exp(log_t)

@@ -13,7 +13,7 @@ from ._directions import direction_disc, direction_polar, direction_sphere, neur
 from ._events import event_raster, sector_timeline
 from ._film import animate_directions
 from ._fits import errors, fit, held_out
-from ._layers import layer_raster, layer_singular_values, row_plane
+from ._layers import layer_raster, layer_singular_values, layer_timeline, row_plane
 from ._neuron_curves import (
     alignment,
     correlation_histogram,
@@ -43,6 +43,7 @@ __all__ = [
     "held_out",
     "layer_raster",
     "layer_singular_values",
+    "layer_timeline",
     "loss",
     "margin",
     "margins",

@@ -52,10 +52,9 @@ def loss(
     """
     ax = begin(table, ax, name="table", source="analysis.series", fits=Columns("t", "log_t", "loss", "log_loss"))
     x = time_axis(ax, table["t"].to_numpy(), table["log_t"].to_numpy(), clock=clock)
-    if float(table["log_loss"].min()) < -690.0:  # below the smallest double: show the exponent itself
+    if float(table["log_loss"].min()) < -FAR:  # below the smallest double: show the exponent itself
         curve(ax, x, table["log_loss"] / np.log(10.0), keywords, color=BLACK)
-        if float(table["log_loss"].min()) < -FAR:
-            far_scale(ax, "y", float(table["log_loss"].min()) / np.log(10.0))
+        far_scale(ax, "y", float(table["log_loss"].min()) / np.log(10.0))
         ax.set_ylabel(f"$\\log_{{10}}$ {label}")
     else:
         curve(ax, x, table["loss"], keywords, color=BLACK)

@@ -10,15 +10,14 @@ from .._validation import IntArray, optional_module
 from ..analysis import Raster, Timeline
 from ._axes import begin, figure
 from ._legend import add_legend, size_in_points
-from ._marks import KIND_LOOK, draw_in_rows
-from ._style import GREY, LINES, MAX_LOG_T, PALE, time_axis
+from ._marks import KIND_LOOK, draw_bands, draw_in_rows
+from ._style import GREY, LINES, PALE, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Crossings up fill the upper half of a neuron's row, crossings down the lower half, so that none hides the other.
 _OFFSET = {"cross_up": -0.23, "cross_down": 0.23}
-_HALF_BAND = 0.1  # of the time
 _SMALL_FONT = 6.0  # points, for the numbers of rows where the axis has no tick to take it from
 
 
@@ -119,15 +118,9 @@ def sector_timeline(timeline: Timeline, ax: Axes | None = None, **keywords: Any)
     for k, sector in enumerate(crowded):
         index[timeline.sector == sector] = k
     palette = colours.ListedColormap([*LINES[: len(crowded)], PALE])
-    x = time_axis(ax, np.exp(np.minimum(timeline.log_t, MAX_LOG_T)), timeline.log_t)
-    rows, shown = np.arange(float(index.shape[1])), index[:, timeline.order].T
-    if len(rows) == 1:  # heights are taken from the distance of rows: one alone is drawn as two halves
-        rows, shown = np.array([-0.25, 0.25]), np.vstack((shown, shown))
-    if len(x) == 1:  # one time alone is a band around it
-        x, shown = x[0] + _HALF_BAND * (abs(x[0]) or 1.0) * np.array([-1.0, 1.0]), np.repeat(shown, 2, axis=1)
-    canvas: Any = ax  # matplotlib's types miss this form of pcolormesh
-    house = {"cmap": palette, "vmin": -0.5, "vmax": len(crowded) + 0.5, "shading": "nearest", "rasterized": True}
-    canvas.pcolormesh(x, rows, shown, **{**house, **keywords})
+    draw_bands(
+        ax, timeline.log_t, index[:, timeline.order].T, {"cmap": palette, "vmax": len(crowded) + 0.5, **keywords}
+    )
     _neuron_axis(ax, timeline.n_positive, timeline.order)
     _sector_legend(timeline, ax, crowded)
     return ax

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._palette import KIND_COLOURS
-from .._validation import integer
-from ..analysis import LayerRaster, LayerSpectra, RowPlane
+from .._validation import IntArray, integer, invalid, optional_module
+from ..analysis import LayerRaster, LayerSpectra, LayerTimeline, RowPlane
 from ._axes import begin, curve, figure, look, position
 from ._legend import add_legend
-from ._marks import draw_in_rows
-from ._style import GREY, LINES, time_axis
+from ._marks import draw_bands, draw_in_rows
+from ._style import GREY, LINES, PALE, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,7 @@ _LOOK: dict[str, tuple[str, str, float]] = {
     "start_slide": (KIND_COLOURS["start_slide"], "s", 6.0),
     "branch": (KIND_COLOURS["branch"], "*", 30.0),
 }
+_SECTORS = LINES[:-1]  # without black, which beside the grey of units that are off would be taken for none
 _FADE = 0.55  # each further singular value of a layer is this much paler
 # Powers of ten from which on an axis has the power beside it: labels as long as -0.0004 lie over each other.
 _LONG = (-2, 3)
@@ -140,13 +142,68 @@ def layer_raster(raster: LayerRaster, ax: Axes | None = None, **keywords: Any) -
             house: dict[str, Any] = {"s": size, "c": colour, "marker": marker, "linewidths": 0.6, "label": label}
             house["rasterized"] = True
             draw_in_rows(ax, x[mine], raster.row[mine], raster.log_t[mine], {**house, **keywords})
-    last = np.cumsum(raster.sizes)
-    for border in last[:-1]:
-        ax.axhline(float(border) - 0.5, color=GREY, linewidth=0.6)
-    ax.set_ylim(float(last[-1]) - 0.5, -0.5)
-    ax.set_yticks(last - 0.5 * np.array(raster.sizes) - 0.5, [str(number + 1) for number in range(len(last))])
-    ax.tick_params(axis="y", length=0.0)
-    ax.set_ylabel("unit, by layer")
+    _layer_axis(ax, range(1, len(raster.sizes) + 1), raster.sizes)
     if len(raster.t):
         add_legend(ax, below=True)
     return ax
+
+
+def _layer_axis(ax: Axes, layers: Sequence[int], sizes: Sequence[int]) -> None:
+    """Part the rows of the layers by lines, and write the number of each beside the middle of its rows."""
+    last = np.cumsum(sizes)
+    for border in last[:-1]:
+        ax.axhline(float(border) - 0.5, color=GREY, linewidth=0.6)
+    ax.set_ylim(float(last[-1]) - 0.5, -0.5)
+    ax.set_yticks(last - 0.5 * np.array(sizes) - 0.5, [str(number) for number in layers])
+    ax.tick_params(axis="y", length=0.0)
+    ax.set_ylabel("unit, by layer")
+
+
+@figure
+def layer_timeline(timeline: LayerTimeline, ax: Axes | None = None, **keywords: Any) -> Axes:
+    """Draw the sector of each unit of a layered run through time, one row a unit, layer below layer.
+
+    In each layer the sectors with the longest stays that held at least two units at one time have the first colours,
+    the same ones in every layer; units that are positive on no sample are dark, and what is left is pale. Keywords are
+    passed to `matplotlib.axes.Axes.pcolormesh`.
+
+    Raises
+    ------
+    ValueError
+        `timeline` is not what `analysis.layer_timeline` returns, or all its layers are linear.
+
+    Examples
+    --------
+    >>> import reluflow as rf
+    >>> data = rf.datasets.wang_pilanci("obtuse")
+    >>> net = rf.DeepNetwork.init([rf.Dense(4), rf.Dense(3), rf.Dense(1)], dim=2, seed=1)
+    >>> sol = rf.integrate(data, net, until=1.0)
+    >>> fig, ax = rf.figures.panels(1)
+    >>> rf.figures.layer_timeline(rf.analysis.layer_timeline(sol), ax).get_ylabel()
+    'unit, by layer'
+    """
+    if isinstance(timeline, LayerTimeline) and not timeline.layers:
+        raise invalid("timeline", "be of a network with a layer that is not linear", "linear layers only")
+    ax = begin(timeline, ax, name="timeline", source="analysis.layer_timeline", fits=LayerTimeline)
+    colours, patches = (optional_module(f"matplotlib.{name}", "viz") for name in ("colors", "patches"))
+    palette = colours.ListedColormap([*_SECTORS, GREY, PALE])
+    index = np.vstack([_colours_of(timeline, k) for k in range(len(timeline.layers))])
+    draw_bands(ax, timeline.log_t, index, {"cmap": palette, "vmax": len(_SECTORS) + 1.5, **keywords})
+    _layer_axis(ax, timeline.layers, [len(order) for order in timeline.order])
+    others = ((GREY, "positive on no sample"), (PALE, "other sectors"))
+    there = [other for place, other in enumerate(others, start=len(_SECTORS)) if (index == place).any()]
+    if there:
+        add_legend(ax, [patches.Patch(color=colour, label=name) for colour, name in there], below=True)
+    return ax
+
+
+def _colours_of(timeline: LayerTimeline, k: int) -> IntArray:
+    """Return the colours of the units of one layer, shape (size, number of times), as places in the map."""
+    sector, is_off = timeline.sector[k], timeline.is_off[k]
+    off = {int(number) for number in np.unique(sector[is_off])}
+    crowded = [number for number in np.flatnonzero(timeline.peak[k] > 1).tolist() if number not in off]
+    index = np.full_like(sector, len(_SECTORS) + 1)
+    for place, number in enumerate(crowded[: len(_SECTORS)]):
+        index[sector == number] = place
+    index[is_off] = len(_SECTORS)
+    return np.asarray(index[:, timeline.order[k]].T)

@@ -1,4 +1,4 @@
-"""The mark of each kind of event, the same in every picture."""
+"""The mark of each kind of event, the same in every picture, and rows of bands of colour through time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._palette import KIND_COLOURS
-from .._validation import FloatArray, invalid
+from .._validation import FloatArray, IntArray, invalid
 from ..analysis import EventMarks
 from ._legend import add_legend
+from ._style import MAX_LOG_T, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ _SHAPES: dict[str, tuple[str, float]] = {
     "branch": ("*", 30.0),
 }
 KIND_LOOK = {kind: (KIND_COLOURS[kind], *shape) for kind, shape in _SHAPES.items()}
+_HALF_BAND = 0.1  # of the time
 # Among paths a tick is lost: crossings are small triangles there.
 _AMONG_PATHS = {"cross_up": "2", "cross_down": "1"}
 
@@ -48,6 +50,17 @@ def draw_in_rows(ax: Axes, x: FloatArray, rows: FloatArray, log_t: FloatArray, l
         edge: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "clip_on": False}
         above_the_frame = {"zorder": 3.0}
         ax.scatter(np.zeros(int(at_start.sum())), rows[at_start], **{**above_the_frame, **once, **edge})
+
+
+def draw_bands(ax: Axes, log_t: FloatArray, index: IntArray, look: dict[str, Any]) -> None:
+    """Draw rows of numbers, shape (rows, k), through time, each number from 0 in its colour of the map in `look`."""
+    x, rows = time_axis(ax, np.exp(np.minimum(log_t, MAX_LOG_T)), log_t), np.arange(float(len(index)))
+    if len(rows) == 1:  # heights are taken from the distance of rows: one alone is drawn as two halves
+        rows, index = np.array([-0.25, 0.25]), np.vstack((index, index))
+    if len(x) == 1:  # one time alone is a band around it
+        x, index = x[0] + _HALF_BAND * (abs(x[0]) or 1.0) * np.array([-1.0, 1.0]), np.repeat(index, 2, axis=1)
+    canvas: Any = ax  # matplotlib's types miss this form of pcolormesh
+    canvas.pcolormesh(x, rows, index, **{"vmin": -0.5, "shading": "nearest", "rasterized": True, **look})
 
 
 def mark_events(ax: Axes, events: EventMarks, places: FloatArray) -> None:

@@ -61,7 +61,7 @@ _MAX_PANELS = 1000
 COLUMN, PAGE = 3.35, 6.9  # inches: one column and two columns of a paper
 
 # Where log t passes this, t no longer fits a double and the axis shows log10 t itself.
-MAX_LOG_T = 690.0
+MAX_LOG_T = FAR
 # Ticks of an axis of logarithms that go far out, at most, beside that at 0. It is linear up to 1 and then logarithmic:
 # on a linear one most of what happens in a run to its limit, at log t = 1e37, stands at 0.
 _FAR_TICKS = 5
@@ -162,7 +162,7 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
     ax : Axes
     t, log_t : ndarray, shape (k,)
     clock : {"log", "linear"}, optional
-        t on a log scale (log10 t itself where t overflows, and where log t is beyond 1e4 on a symlog scale), or t as it
+        t on a log scale (where t overflows log10 t itself on a symlog scale), or t as it
         is. A log scale has no place for t = 0: where there is no other time, as in a run of no duration, the axis is
         linear.
 
@@ -180,10 +180,8 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
     if np.isfinite(log_t).any() and float(np.max(log_t)) > MAX_LOG_T:
         ax.set_xlabel(r"$\log_{10} t$")
         x = np.asarray(log_t / np.log(10.0))
-        if float(np.max(log_t)) > FAR:
-            far_scale(ax, "x", float(np.max(x)))
-            x = np.where(np.isneginf(x), np.min(x[np.isfinite(x)]), x)  # t = 0 is not infinitely far to the left
-        return x
+        far_scale(ax, "x", float(np.max(x)))
+        return np.where(np.isneginf(x), np.min(x[np.isfinite(x)]), x)  # t = 0 is not infinitely far to the left
     ax.set_xlabel("time $t$")
     if len(t) and not (t > 0).any():
         ax.set_xticks([0.0])

@@ -20,7 +20,7 @@ def facts(solution: Solution | TwoLayerSolution) -> tuple[tuple[str, str], ...]:
     loss = f"{solution.loss}, {solution.reduction}: log loss = {solution.log_loss_end:.8g} at the end"
     return (
         ("status", f"{solution.status}: {solution.message}"),
-        ("time", f"from {solution.t_start:.6g} to {end_of(solution)} (log t = {solution.log_t_end:.10g})"),
+        ("time", f"from {start_of(solution)} to {end_of(solution)} (log t = {solution.log_t_end:.10g})"),
         ("network", f"{network}, |θ| = {solution.final.norm:.6g} at the end"),
         ("data", f"arrays of {len(data[0])} samples" if isinstance(data, tuple) else repr(data)),
         ("loss", loss),
@@ -28,6 +28,17 @@ def facts(solution: Solution | TwoLayerSolution) -> tuple[tuple[str, str], ...]:
         ("branchings", str(len(solution.branchings))),
         ("work", f"{stats['steps']} steps in {stats['seconds']:.3g} s"),
     )
+
+
+def head(solution: Solution | TwoLayerSolution) -> str:
+    """Return what the one line of a run begins with: its kind, the outcome, the time span, the numbers of states."""
+    span = f"{solution.status}, t from {start_of(solution)} to {end_of(solution)}"
+    return f"{type(solution).__name__}({span}, {len(solution.t)} states, {len(solution.events)} events"
+
+
+def start_of(solution: Solution | TwoLayerSolution) -> str:
+    """Return the first time as text, also where it overflows."""
+    return f"{solution.t_start:.6g}" if math.isfinite(solution.t_start) else f"e^{solution.log_t_start:.6g}"
 
 
 def end_of(solution: Solution | TwoLayerSolution | DeepSolution) -> str:

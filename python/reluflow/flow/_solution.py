@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from ._branchings import BranchingTable
 from ._dense import Dense
 from ._events import EventTable
 from ._explore import explore
-from ._facts import end_of, facts
+from ._facts import facts, head
 from ._scale import hold
 from ._settings import Settings
 from ._writing import write
@@ -84,10 +84,7 @@ class Solution:
         return self._array("log_loss")
 
     def _array(self, name: str) -> FloatArray:
-        array: FloatArray = self._raw[name]
-        return array
-
-    # --- events ---
+        return cast("FloatArray", self._raw[name])
 
     @cached_property
     def events(self) -> EventTable:
@@ -161,6 +158,11 @@ class Solution:
     def t_start(self) -> float:
         """Time at which the run starts."""
         return self.settings.start_time
+
+    @property
+    def log_t_start(self) -> float:
+        """Natural logarithm of the time at which the run starts, -inf at 0."""
+        return self.settings.start_log_time
 
     @property
     def t_end(self) -> float:
@@ -386,10 +388,7 @@ class Solution:
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
-        return (
-            f"Solution({self.status}, t from {self.t_start:.6g} to {end_of(self)}, {len(self.t)} states, "
-            f"{len(self.events)} events, width={self.initial.width}, dim={self.initial.dim})"
-        )
+        return f"{head(self)}, width={self.initial.width}, dim={self.initial.dim})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied solution with its arrays read-only again."""

@@ -29,7 +29,7 @@ from ..losses import reduction_factor
 from ..networks import Network
 from ._events import EventTable, codes_with_deaths, pattern_at
 from ._explore import explore
-from ._facts import end_of, facts
+from ._facts import facts, head
 from ._two_layer_storage import content_of_network, restored_network
 from ._xarray import dataset
 
@@ -141,6 +141,11 @@ class TwoLayerSolution:
     def t_start(self) -> float:
         """Time at the start."""
         return self.layered.t_start / self._reader.speed
+
+    @property
+    def log_t_start(self) -> float:
+        """Natural logarithm of the time at the start, -inf at 0."""
+        return self.layered.log_t_start - math.log(self._reader.speed)
 
     @property
     def t_end(self) -> float:
@@ -385,10 +390,7 @@ class TwoLayerSolution:
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
         net = self._reader.start
-        return (
-            f"TwoLayerSolution({self.status}, t from {self.t_start:.6g} to {end_of(self)}, {len(self.t)} states, "
-            f"{len(self.events)} events, width={net.width}, dim={net.dim}, outputs={net.n_outputs})"
-        )
+        return f"{head(self)}, width={net.width}, dim={net.dim}, outputs={net.n_outputs})"
 
 
 def _inside(time: float, name: str, first: float, last: float) -> float:

@@ -139,6 +139,11 @@ class DeepSolution:
         return float(self._raw["checkpoints"][0]["t"])
 
     @property
+    def log_t_start(self) -> float:
+        """Natural logarithm of the time at the start, -inf at 0."""
+        return float(self._raw["checkpoints"][0]["log_t"])
+
+    @property
     def t_end(self) -> float:
         """Time at the end; inf where it overflows."""
         return float(self._end["t"])
@@ -369,7 +374,7 @@ class DeepSolution:
         loss = f"{self.settings['loss']}, {self.settings['reduction']}"
         return (
             ("status", f"{self.status}: {self.message}"),
-            ("time", f"from {self.t_start:.6g} to {self._end_text} (log t = {self.log_t_end:.10g})"),
+            ("time", f"from {self._span} (log t = {self.log_t_end:.10g})"),
             ("network", f"{self.initial!r}, |θ| = {self.final.norm:.6g} at the end"),
             ("loss", f"{loss}: log loss = {self.log_loss_end:.8g} at the end"),
             ("events", counts),
@@ -378,10 +383,10 @@ class DeepSolution:
         )
 
     @property
-    def _end_text(self) -> str:
-        return f"{self.t_end:.6g}" if math.isfinite(self.t_end) else f"e^{self.log_t_end:.6g}"
+    def _span(self) -> str:
+        ends = (self.t_start, self.log_t_start), (self.t_end, self.log_t_end)
+        return " to ".join(f"{t:.6g}" if math.isfinite(t) else f"e^{log_t:.6g}" for t, log_t in ends)
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
-        span = f"t from {self.t_start:.6g} to {self._end_text}"
-        return f"DeepSolution({self.status}, {span}, {len(self.t)} states, {len(self.events)} events)"
+        return f"DeepSolution({self.status}, t from {self._span}, {len(self.t)} states, {len(self.events)} events)"
