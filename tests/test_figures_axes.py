@@ -11,6 +11,7 @@ import pytest
 import runs
 from pictures import FIGURES, PROJECTED, drawn, sphere_run, table, texts_outside, tick_labels
 from reluflow import analysis, figures
+from reluflow.figures._style import time_text
 
 # --- legends ---------------------------------------------------------------------------------------------------------
 
@@ -149,3 +150,20 @@ def test_a_table_without_what_a_figure_draws_is_told_what_it_lacks():
         figures.held_out(analysis.losses(runs.regression()))
     with pytest.raises(ValueError, match=r"must be what analysis\.series returns, found a table without norm$"):
         figures.norms(analysis.losses(runs.regression()))
+
+
+@pytest.mark.parametrize(
+    ("t", "log_t", "text"),
+    [
+        (0.0, -np.inf, "$t = 0$"),
+        (0.0123, np.log(0.0123), "$t = 0.0123$"),
+        (1234.4, np.log(1234.4), "$t = 1234$"),
+        (1e4, np.log(1e4), "$t = 10^{4}$"),
+        (2.34e-7, np.log(2.34e-7), r"$t = 2.34\times 10^{-7}$"),
+        (np.inf, 747.2, r"$\log t = 747$"),
+        (np.inf, 1e6, r"$\log t = 10^{6}$"),
+    ],
+)
+def test_a_time_in_a_title_has_powers_as_powers(t, log_t, text):
+    """Mathtext set 1e+06 as the sum of 1e and 06."""
+    assert time_text(t, log_t) == text

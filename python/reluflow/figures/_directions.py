@@ -11,7 +11,7 @@ from ..analysis import Directions, EventMarks
 from ._axes import begin, figure, look, position
 from ._legend import add_legend
 from ._marks import check_marks, mark_events
-from ._style import GREY, PALE, sign_colour, square_frame
+from ._style import GREY, PALE, sign_colour, square_frame, time_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -144,15 +144,6 @@ def draw_dots(ax: Axes, points: FloatArray, sign: FloatArray, areas: FloatArray)
         alpha=0.85,
         clip_on=False,
     )
-
-
-def time_text(t: float, log_t: float) -> str:
-    if not np.isfinite(t):
-        return f"$\\log t = {log_t:.3g}$"
-    if t == 0.0:
-        return "$t = 0$"
-    power = int(np.floor(np.log10(t)))
-    return f"$t = {t:.3g}$" if -3 < power < 4 else f"$t = {t / 10.0**power:.1f}\\times 10^{{{power}}}$"
 
 
 @figure

@@ -13,9 +13,9 @@ import numpy as np
 from .._files import atomic_write, checked_path
 from .._validation import instance, integer, invalid, optional_module
 from ..analysis import Directions, EventMarks
-from ._directions import draw_dots, draw_rim, marker_areas, time_text
+from ._directions import draw_dots, draw_rim, marker_areas
 from ._marks import KIND_LOOK, check_marks
-from ._style import panels, square_frame, style
+from ._style import panels, square_frame, style, time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._axes import Columns, begin, curve, dims, figure, look
 from ._legend import add_legend
-from ._style import BLACK, BLUE, GREY, LINES, VERMILION, time_axis
+from ._style import BLACK, BLUE, GREY, LINES, VERMILION, time_axis, time_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +74,8 @@ class _Output:
 
     def label(self, k: int) -> str:
         """Return what the legend says of the curve at time number k; of several outputs only the last has a line."""
-        t, log_t = self.curves.t[k], self.curves.log_t[k]
-        when = f"$t = {t:.3g}$" if np.isfinite(t) else f"$\\log t = {log_t:.3g}$"
+        t, log_t = float(self.curves.t[k]), float(self.curves.log_t[k])
+        when = time_text(t, log_t)
         if self.output is None:
             return when
         return f"output {self.output}, {when}" if k == len(self.f) - 1 else "_"

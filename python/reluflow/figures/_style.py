@@ -55,6 +55,7 @@ __all__ = [
     "square_frame",
     "style",
     "time_axis",
+    "time_text",
 ]
 
 _MAX_PANELS = 1000
@@ -188,6 +189,17 @@ def time_axis(ax: Axes, t: FloatArray, log_t: FloatArray, *, clock: str = "log")
         return t
     ax.set_xscale("log")
     return np.where(t > 0, t, np.nan)
+
+
+def time_text(t: float, log_t: float) -> str:
+    """Return the title of a time, or of its logarithm where it overflows."""
+    name, value = ("t", t) if np.isfinite(t) else (r"\log t", log_t)
+    digits, _, power = f"{value:.3g}".partition("e")  # mathtext would set 1e+06 as a sum
+    if not power:
+        return f"${name} = {digits}$"
+    if int(power) == 3:
+        return f"${name} = {value:.0f}$"
+    return f"${name} = " + (f"{digits}\\times " if digits != "1" else "") + f"10^{{{int(power)}}}$"
 
 
 def far_scale(ax: Axes, name: Literal["x", "y"], end: float) -> None:
