@@ -223,3 +223,28 @@ def test_classes_of_no_weight_are_not_learnt() -> None:
 def test_weights_that_are_none_are_named(weights: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         rf.ReluFlowRegressor(**QUICK).fit(CLOUD, CLOUD[:, 0], sample_weight=weights)
+
+
+@pytest.mark.parametrize("width", [8, (6, 5)])
+def test_several_targets_are_outputs_of_one_network(width: Any) -> None:
+    Y = np.column_stack((40.0 + 3.0 * np.abs(CLOUD[:, 0]), 1e-3 * CLOUD[:, 1], np.full(30, 7.0)))
+    model = rf.ReluFlowRegressor(width=width, until=3.0, random_state=0).fit(CLOUD, Y)
+    mean, scale = Y.mean(axis=0), np.append(Y.std(axis=0)[:2], 1.0)
+    np.testing.assert_allclose(model.target_mean_, mean)
+    np.testing.assert_allclose(model.target_scale_, scale)
+    start = model.solution_.initial
+    standardised = (Y - model.target_mean_) / model.target_scale_
+    data: Any = rf.Dataset(CLOUD, standardised, bias_input=1.0) if width == 8 else (CLOUD, standardised)
+    sol = rf.integrate(data, start, until=3.0, loss="squared", reduction="mean", rtol=1e-4)
+    assert model.network_ == sol.final
+    np.testing.assert_allclose(model.predict(CLOUD), sol.final(CLOUD) * scale + mean, rtol=1e-12)
+    weights = np.r_[np.zeros(5), np.ones(25)]
+    few = clone(model).fit(CLOUD, Y, sample_weight=weights)
+    np.testing.assert_array_equal(few.predict(CLOUD), clone(model).fit(CLOUD[5:], Y[5:]).predict(CLOUD))
+
+
+def test_one_column_is_the_same_run_as_none() -> None:
+    y = np.abs(CLOUD[:, 0])
+    flat, column = (rf.ReluFlowRegressor(**QUICK).fit(CLOUD, given) for given in (y, y[:, None]))
+    assert flat.network_ == column.network_
+    np.testing.assert_array_equal(column.predict(CLOUD), flat.predict(CLOUD)[:, None])

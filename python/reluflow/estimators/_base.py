@@ -31,12 +31,17 @@ SCALE, SCALE_OF_LAYERS = 1e-2, 1.0
 
 
 class Samples(NamedTuple):
-    """What a network is trained on; of K classes targets are their numbers."""
+    """What a network is trained on; of K classes targets are their numbers, of K real targets (n, K)."""
 
     inputs: FloatArray
     targets: npt.NDArray[Any]
     weights: FloatArray | None
     classes: int = 0
+
+    @property
+    def columns(self) -> int:
+        """Number of real targets of a sample where there may be several, else 0."""
+        return int(self.targets.shape[1]) if self.targets.ndim == 2 else 0
 
 
 class FlowEstimator(BaseEstimator):  # type: ignore[misc]
@@ -86,6 +91,8 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
         inputs, targets, weights, K = samples
         options: dict[str, Any] = {"weights": weights, "bias_input": 1.0 if self.bias else None}
         kind: dict[str, Any] = {"outputs" if loss == "cross_entropy" else "classes": K} if K else {}
+        if samples.columns:
+            kind = {"outputs": samples.columns}
         data = (MultiClassDataset if K else Dataset)(inputs, targets, **options)
         scale = SCALE if self.scale is None else self.scale
         (width,) = self._widths
@@ -94,7 +101,7 @@ class FlowEstimator(BaseEstimator):  # type: ignore[misc]
     def _of_layers(self, samples: Samples, loss: str, seed: int) -> tuple[Any, Any]:
         """Return data and a network with several hidden layers."""
         inputs, targets, weights, K = samples
-        layers = [*(Dense(width, bias=self.bias) for width in self._widths), Dense(K or 1)]
+        layers = [*(Dense(width, bias=self.bias) for width in self._widths), Dense(K or samples.columns or 1)]
         scale = SCALE_OF_LAYERS if self.scale is None else self.scale
         net = DeepNetwork.init(layers, dim=inputs.shape[1], scale=scale, leak=self.leak, seed=seed)
         return (inputs, targets) if weights is None else (inputs, targets, weights), net

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import FloatArray, optional_module, truth
+from .._validation import FloatArray, instance, optional_module, truth
 from ..flow import Stop
 from ._base import FlowEstimator, Samples, counted
 
@@ -42,9 +42,9 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         Slope of the activation on the negative side, in [0, 1).
     standardise : bool, optional
         Whether the network is trained on targets of mean 0 and standard deviation 1, and its outputs are taken back
-        to the mean and the size of y. The time of the flow then does not depend on the unit of y.
+        to the mean and the size of y, each column its own. The time of the flow then does not depend on the unit of y.
     until : Stop, float or None, optional
-        When to stop; None is `REGRESSION_STOP`, a mean loss ½ (f - y)² of 0.0005 or the time 30. Stopping early
+        When to stop; None is `REGRESSION_STOP`, a mean loss ½ |f - y|² of 0.0005 or the time 30. Stopping early
         keeps noise from being fitted.
     rtol : float, optional
         Local error of the flow, relative to the size of each neuron.
@@ -59,9 +59,9 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
     ----------
     network_ : Network or DeepNetwork
         What was trained; its outputs are standardised targets.
-    solution_ : Solution or DeepSolution
+    solution_ : Solution, TwoLayerSolution or DeepSolution
         The whole run, for `reluflow.analysis` and ``solution_.limit``.
-    target_mean_, target_scale_ : float
+    target_mean_, target_scale_ : float, or ndarray of several targets
         ``network_(X) * target_scale_ + target_mean_`` are the predictions.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -76,6 +76,9 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
     >>> bool(abs(model.predict([[-0.55], [0.35]]) - [3.55, 3.35]).max() < 0.05)
     True
     """
+
+    target_mean_: Any
+    target_scale_: Any
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> ReluFlowRegressor:
-        """Train on inputs X (n, d) with real targets y (n,).
+        """Train on inputs X (n, d) with real targets y (n,), or (n, K) for a network of K outputs.
 
         `sample_weight`, shape (n,), is what each sample counts in the mean loss, and in the mean and the deviation of
         the targets: a weight of 2 is the sample twice, one of 0 leaves it out, and a common factor changes nothing.
@@ -120,29 +123,49 @@ class ReluFlowRegressor(RegressorMixin, FlowEstimator):  # type: ignore[misc]
         ReluFlowRegressor
             Itself.
         """
-        inputs, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        inputs, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        instance(targets, "y", np.ndarray, "a dense array")
         truth(self.standardise, "standardise")
         truth(self.bias, "bias")
         inputs, y_, weights = counted(inputs, np.asarray(targets, dtype=np.float64), sample_weight)
         self.target_mean_, self.target_scale_ = _mean_and_scale(y_, weights) if self.standardise else (0.0, 1.0)
         standardised = (y_ - self.target_mean_) / self.target_scale_
+        self._columns = standardised.shape[1:]
+        if self._columns == (1,):
+            standardised = standardised[:, 0]
         until = REGRESSION_STOP if self.until is None else self.until
         self._run(Samples(inputs, standardised, weights), "squared", until)
         return self
 
     def predict(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the prediction for each row of X (n, d), shape (n,).
+        """Return the prediction for each row of X (n, d), with as many columns as y had.
 
         Raises
         ------
         ValueError
             X has other columns than the one of `fit`, or holds what is no finite number.
         """
-        return self._outputs(X) * self.target_scale_ + self.target_mean_
+        outputs = self._outputs(X)
+        predictions: FloatArray = outputs.reshape(len(outputs), *self._columns) * self.target_scale_ + self.target_mean_
+        return predictions
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that targets may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
-def _mean_and_scale(y: FloatArray, weights: FloatArray | None) -> tuple[float, float]:
-    """Return the mean of y and its standard deviation, or 1 if that is 0; squares stay in the range of float64."""
+def _mean_and_scale(y: FloatArray, weights: FloatArray | None) -> tuple[Any, Any]:
+    """Return the mean of y and its standard deviation, or 1 if that is 0, of each column if it has any."""
+    if y.ndim == 1:
+        return _of_column(y, weights)
+    found = np.array([_of_column(column, weights) for column in y.T])
+    return found[:, 0], found[:, 1]
+
+
+def _of_column(y: FloatArray, weights: FloatArray | None) -> tuple[float, float]:
+    """Return the mean and the standard deviation, or 1 if that is 0; squares stay in the range of float64."""
     exponent = int(np.frexp(np.abs(y).max())[1])
     units = np.ldexp(y, -exponent)  # exact
     mean = np.average(units, weights=weights)
