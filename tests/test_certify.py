@@ -325,7 +325,7 @@ def test_random_small_moves_agree_about_local_optimality(name, is_local):
 def test_a_solution_is_read_at_its_limit_or_else_its_final_state():
     case = rf.datasets.vardi_shamir_srebro("4.3")
     limit, other = rf.Network(*case.limit), rf.Network(*case.start)
-    at_limit = SimpleNamespace(limit=SimpleNamespace(network=limit), final=other)
+    at_limit = SimpleNamespace(limit=SimpleNamespace(network=limit, certified=True, margin=0.1), final=other)
     no_limit = SimpleNamespace(limit=None, final=other)
     assert rf.certify(at_limit, case.data).value == pytest.approx(5)
     assert rf.certify(no_limit, case.data).value == rf.certify(other, case.data).value

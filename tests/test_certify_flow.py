@@ -122,3 +122,16 @@ def test_a_state_near_a_local_optimum_is_not_said_to_have_a_way_down():
     assert 1e-5 < near.kkt.residual < 0.1
     assert near.local_optimum is None
     assert "KKT residual" in near.local_reason
+
+
+def test_a_run_that_separates_is_not_told_by_an_uncertified_limit_that_it_does_not():
+    """Far before its end the limit of the last pattern is another network, 1.4 rad away, and separates nothing."""
+    rng = np.random.default_rng(3)
+    X = rng.choice([-1.0, 1.0], (24, 4))
+    data = rf.Dataset(X, np.sign(X[:, 0] * X[:, 1] + 0.5 * X[:, 2]), bias_input=1.0)
+    sol = rf.integrate(data, rf.Network.init(30, 5, scale=0.1, seed=0), until=10.0)
+    assert sol.limit.margin < 0 < (data.y * sol.final(data.X)).min()
+    assert not sol.limit.certified
+    found, of_state = rf.certify(sol, data), rf.certify(sol.final, data)
+    assert (found.verdict, found.value, found.message) == ("not_kkt", of_state.value, of_state.message)
+    assert "does not separate" not in found.message

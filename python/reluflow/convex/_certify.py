@@ -156,8 +156,8 @@ def certify(
     Parameters
     ----------
     solution : Network or solution of a flow, or those of K classes
-        Of a solution, the network of its limit if it has one (``solution.limit.network``; with weight decay or the
-        squared loss, if it is certified), else its final state.
+        Of a solution, the network of its limit (``solution.limit.network``) if that is certified or, without weight
+        decay and the squared loss, separates the data; else its final state.
     data : Dataset, or MultiClassDataset for K classes
         Or arrays (X, targets) or (X, targets, weights). A sample that counts nothing is left out. What the others count
         does not matter to margins.
@@ -263,13 +263,13 @@ def _of_margin(net: Network, data: Dataset, tolerances: Tolerances, max_seconds:
 
 
 def _network(solution: Any, only_certified: bool) -> Network:
-    """Return the network to judge; a direction can be tried as it is, the size of a critical point has to be right."""
+    """Return the network to judge: a direction that separates can be tried, a critical point has to be certified."""
     refuse_layers(solution, "solution", "sol.limit of layers certifies that it is a KKT point")
     if isinstance(solution, Network):
         one_output(solution, "solution")
         return solution
     limit = getattr(solution, "limit", None)
-    if only_certified and not getattr(limit, "certified", False):
+    if not getattr(limit, "certified", False) and (only_certified or not getattr(limit, "margin", 0.0) > 0.0):
         limit = None
     for candidate in (getattr(limit, "network", None), getattr(solution, "final", None)):
         if isinstance(candidate, Network):
