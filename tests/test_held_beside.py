@@ -67,6 +67,22 @@ def test_a_neuron_that_two_such_samples_move_stays_between_their_boundaries():
     assert not np.any((sol.events.neuron == 1) & (sol.events.log_t > -2.0))
 
 
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7, 1e-8, 1e-10])
+def test_a_run_that_begins_beside_boundaries_makes_no_distance_of_rounding(rtol):
+    """Both distances are zero to rounding from log t = 0 on, and stay so wherever dense output begins anew.
+
+    Its first step was explicit and covered 60 time constants of the hold: its terms made 1e-8 of 1e-17, and from there
+    the neuron crossed either boundary; from one start in a hundred it ended up to a hundredth off.
+    """
+    problem = hostile.problem("contradictory_part", 905, log_t=12.0)
+    sol = problem.run(rtol=rtol)
+    nodes = sol.log_t[sol.log_t > 0.0]
+    for part in (0.02, 0.1, 0.5, 0.9):
+        for log_time in nodes[:-1] + part * np.diff(nodes):
+            z = problem.data.X[:2] @ sol(float(np.exp(log_time))).W[1]
+            assert np.abs(z).max() < 1e-14, log_time
+
+
 def test_a_neuron_that_only_falls_towards_a_boundary_comes_to_rest_on_it():
     """One pair of both labels moves it across, and z = 0 is where that pair balances: z falls like an exponential.
 

@@ -70,12 +70,13 @@ Doubt HeldBeside::doubt_of(int piece, const Coefficients& c, double held, double
     return {u, known < u - begin ? begin + known : kNoRoot, error / size, farthest / size, true};
 }
 
-double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, double zero) const {
+double HeldBeside::known_beside(int piece, int boundary, std::int8_t side, double zero, double still) const {
     Coefficients z{};
     motion_.boundary_series(piece, motion_.data().normals().row(boundary).data(), z);
     const double distance = std::abs(z[0]);
-    if (distance <= zero) return kNoRoot;  // it stands there
-    const double approach = -z[1] / z[0];  // a faster one than a step covers time constants is no hold
+    const bool stands = distance <= zero;
+    if (stands && (zero == 0.0 || std::abs(z[1]) > still)) return kNoRoot;  // it comes or goes
+    const double approach = stands ? 0.0 : -z[1] / z[0];  // a faster one than a step covers time constants is no hold
     const double held = std::max(hold_rate(piece, boundary, side), approach <= kLongest ? approach : 0.0);
     if (held < kHolds) return kNoRoot;
     const double known =

@@ -36,8 +36,9 @@ class HeldBeside {
     Doubt doubt_of_output(int piece, double u, double noise) const;
     /// Until when an explicit step knows the distance of a neuron on this side of a boundary, at less than what a step
     /// may be off by, if its samples hold it or it falls by an e-folding or more: what it is off by drives the neuron
-    /// towards other boundaries, or across this one where errors come to rest on it.
-    double known_beside(int piece, int boundary, std::int8_t side, double zero) const;
+    /// towards other boundaries, or across this one where errors come to rest on it. A distance within `zero` at a rate
+    /// within `still` is rounding, which the terms of a step of many time constants of the hold make of any size.
+    double known_beside(int piece, int boundary, std::int8_t side, double zero, double still) const;
     /// True if the series z of the distance of a neuron beside a boundary does not know it until v, in time since the
     /// begin of the piece, as well as what counts as zero.
     bool is_unknown(const Coefficients& z, double v, double zero) const;

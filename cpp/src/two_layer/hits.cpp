@@ -183,12 +183,14 @@ KnownFall HitFinder::leave_boundary(const Coefficients& c, double zero, double l
 }
 
 /// When a neuron that goes back to the boundary it has just left, at a rate that counts as none, has come so far beyond
-/// it over several steps, or one that is long, that it is across. `distance`: at the begin, which c has as zero.
+/// it over several steps, or one that is long, that it is across. Not before the series knows that: the last terms of a
+/// step that is longer than a hold allows are rounding made large. `distance`: at the begin, which c has as zero.
 KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients& c, double limit) const {
     Coefficients drift;
     std::copy_n(c, motion_.order() + 1, drift);
     if (drift[0] == 0.0) drift[0] = std::min(distance, 0.0);
-    return known_fall(drift, motion_.order(), drifted(piece), limit);
+    const KnownFall fall = known_fall(drift, motion_.order(), drifted(piece), limit);
+    return fall.at > limit || beside_.is_unknown(drift, fall.seen, drifted(piece)) ? KnownFall{} : fall;
 }
 
 /// What acts on the neuron may be far less than what acts on others: its own rates are compared with that. Where the

@@ -79,7 +79,7 @@ class HitFinder {
     /// How a neuron with these sides comes to a hit.
     Arrival arrival(int piece, const Hit& hit, std::span<const std::int8_t> sides) const;
     double known_beside(int piece, int boundary, std::int8_t side) const {
-        return beside_.known_beside(piece, boundary, side, zero_tol(motion_.size(piece)));
+        return beside_.known_beside(piece, boundary, side, zero_tol(motion_.size(piece)), rate_tol(piece));
     }
     /// |z| below this is zero for weights of this size; |z'| above rate_tol at the begin of a piece is not.
     double zero_tol(double size) const noexcept;
