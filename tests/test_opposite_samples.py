@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
+import hostile
 import reluflow as rf
 
 X = [[-2.0, 2.0], [-1.0, -2.0], [1.0, -1.0], [2.0, 1.0]]
@@ -76,3 +77,26 @@ def test_a_neuron_at_rest_between_opposite_samples_leaves_once_both_weigh(other:
     sol = rf.integrate(([[0.0, 1.0], [0.0, -1.0], other], [1, -1, -1]), net, until=1e-4, loss="exponential")
     assert sol.events[0].log_t < -80.0
     assert sol.final.a[0] * sol.final.W[0, 1] == pytest.approx(margin_at(1e-4, 27.0), rel=1e-5)
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7, 1e-9, 1e-11, 1e-13])
+def test_a_late_step_moves_the_end_of_an_interval_that_an_idle_sample_makes(rtol: float) -> None:
+    """Neurons 1 and 5 leave once the pull of the others reaches what x_15, on which nobody is active, pulls.
+
+    Its margin stands still and its weight grows as the mass falls; a late step took it for constant. They left too
+    early, at log t = 9.412 to 9.417, came back at once, and did so again in each of the next steps: 81 or 93 events.
+    """
+    problem = hostile.problem("contradictory_part", 1072, log_t=9.6)
+    sol = problem.run(rtol=rtol)
+    X, y = problem.data.X, problem.data.y
+    left = [e for e in sol.events if e.log_t > 7.0]
+    assert [(e.neuron, e.sample, e.kind) for e in left] == [
+        (neuron, sample, kind)
+        for neuron in (1, 5)
+        for sample, kind in ((2, "leave_down"), (11, "leave_down"), (15, "leave_up"))
+    ]
+    before = sol(float(np.exp(left[0].log_t)) * (1.0 - 1e-9))
+    z = before.W @ X.T
+    pulls = (y / (1.0 + np.exp(y * (before.a @ np.maximum(z, 0.0)))))[:, None] * X
+    others = pulls[z[1] > 1e-9].sum(axis=0)
+    assert others @ X[2] == pytest.approx(-pulls[15] @ X[2], rel=max(1e-8, 10.0 * rtol))

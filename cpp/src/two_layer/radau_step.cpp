@@ -198,7 +198,8 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         const bool stands = iterations_ > 0 && is_tried && is_near;
         slow = is_slow(change, before);
         if (left > kNewtonPart && !stands && (change > rounding_ || still_gains(change, before))) continue;
-        const double of_others = with_others_ ? follow_others() : 0.0;
+        with_others_ = with_others;
+        const double of_others = follow_others();
         if (!std::isfinite(of_others)) break;
         run_series(expansion, step);
         if (is_growing_ ? !is_solved() : is_steep_ && is_taken_over(expansion.waveform())) continue;
@@ -251,16 +252,22 @@ bool RadauStep::needs_factors(bool slow) noexcept {
     return true;
 }
 
-/// Weights of samples that drive nobody grow as the mass falls. Returns what their polynomials may miss of them.
+/// Weights of samples that drive nobody grow as the mass falls: an end of the interval of a multiplier moves with them.
+/// Returns what their polynomials may miss of them, if the step is to know them; otherwise they have polynomials where
+/// these are as good as the step, and stand still.
 double RadauStep::follow_others() {
+    const bool is_asked = with_others_;
     double last = 0.0;
+    for (int node = 0; node < kStages; ++node)
+        last += nodes_.to_legendre(kStages - 1, node) * std::expm1(-mass_change_[node]);
+    const double missed = kErrorPart * std::abs(last);
+    with_others_ = is_asked || missed <= tolerance_;
     for (int node = 0; node < kStages; ++node) {
-        const double growth = std::expm1(-mass_change_[node]);
-        last += nodes_.to_legendre(kStages - 1, node) * growth;
+        const double growth = with_others_ ? std::expm1(-mass_change_[node]) : 0.0;
         for (Index i = 0; i < data_.n(); ++i)
             if (!live_[i] && !objective_.resting.rests(i)) change_(node, i) = start_weights_[i] * growth;
     }
-    return kErrorPart * std::abs(last);
+    return is_asked ? missed : 0.0;
 }
 
 /// Weights at the nodes -> series of the neurons, until its terms are negligible -> margins at the nodes.
