@@ -106,6 +106,7 @@ void LayeredFlow::start() {
 // One step: expand, find the first event that ends it, shorten to what is accurate, move, and decide the event.
 bool LayeredFlow::go_on() {
     is_cut_ = shares_ = false;
+    save_end_ = kNoRoot;
     see_sizes();
     double u = 0.0;
     if (!go_late(u) && !go_implicit(u)) u = status_ == Status::running ? go_plain() : -1.0;

@@ -158,7 +158,9 @@ double LayeredFlow::follow_crossings(double end) {
     moved_.take_over(state_.activity);
     moved_.clear_zeros();
     end = std::min(end, reach(time_stop(), end));
-    if (!is_saved()) end = std::min(end, reach(next_save(), end));
+    if (!is_saved()) save_clock_ = next_save();
+    save_end_ = is_saved() ? kNoRoot : reach(save_clock_, end);
+    end = std::min(end, save_end_);
     const double budget = kExpectedPart * plan_.settings.rtol * largest(state_.theta);
     const double u = std::min(crossings_.follow(jet_, moved_, end, budget, most, contacts_), end);
     if (!contacts_.empty() && crossings_.crossings().empty() && u < kFirstPart * end) {
@@ -266,6 +268,7 @@ double LayeredFlow::reach(const Clock& target, double end) {
 
 Clock LayeredFlow::clock_at(double u) {
     if (is_late_) return late_clock_at(u);
+    if (u == save_end_) return save_clock_;  // and not a digit before it, where nothing would be saved
     return state_.clock.later(evaluate(jet_.duals().time(), jet_.order(), u), jet_.duals().log_unit());
 }
 
