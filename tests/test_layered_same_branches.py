@@ -109,3 +109,53 @@ def test_only_the_policy_stay_rests_where_a_boundary_turns() -> None:
             assert any(chosen), seed
         apart += bool(np.abs(ends[2] - ends[0]).max() > 1e-3)
     assert apart > 3
+
+
+def both(
+    data: rf.Dataset, net: rf.Network, until: float, **options: str
+) -> tuple[rf.Solution, rf.layered.DeepSolution]:
+    theta = np.append(net.W.ravel(), net.a)
+    deep = rf.DeepNetwork([rf.Dense(len(net.a)), rf.Dense(1)], theta, dim=net.W.shape[1])
+    return rf.integrate(data, net, until=until, **options), rf.integrate(data, deep, until=until, **options)
+
+
+def assert_same_ways(two: rf.Solution, deep: rf.layered.DeepSolution) -> None:
+    """One neuron branches, once, and its boundaries have the same sides in both; layers name one sample of each."""
+    (point,), (other,) = two.branchings, deep.branchings
+    assert point.t == pytest.approx(other.t, rel=1e-6)
+    samples = [sample for _, _, sample in other.places]
+    assert {tuple(option[sample] for sample in samples) for option in point.options} == set(other.options)
+    assert len(point.options) == len(other.options)
+    np.testing.assert_allclose(deep.final.theta, np.append(two.final.W.ravel(), two.final.a), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_turns_takes_others_with_it_as_one_of_several_ways(policy: str) -> None:
+    """Neuron 1 rests on both samples when the residual of the first passes 0, and may go on to rest. The way in which
+    it goes up on the first was dropped, as it has to leave the second at the same instant, and no branch was listed."""
+    data = rf.Dataset([[1.4, -0.7, 0.8], [0.2, 1.4, 0.2]], [2.0, 1.0])
+    net = rf.Network([[0.05, -0.01, 0.09], [0.08, 0.03, -0.06]], [0.1, -0.1])
+    two, deep = both(data, net, 2.9, loss="squared", on_branch=policy)
+    assert len(two.branchings[0].options) == 2
+    assert_same_ways(two, deep)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_start_on_a_boundary_that_repels_has_three_ways(loss: str, policy: str) -> None:
+    """Neuron 0 is moved away from its first boundary on both sides, and may stand on it. Layers did not list that way,
+    so that "stay" did not take it."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(1, 4, (3, 2)) * rng.choice([-1.0, 1.0], (3, 2))
+        W = rng.standard_normal((2, 2))
+        W[0] = [-X[0, 1] / 4, X[0, 0] / 4]
+        data = rf.Dataset(X, rng.choice([-1.0, 1.0], 3))
+        two, deep = both(data, rf.Network(W, rng.choice([-0.5, 0.5], 2)), 0.1, loss=loss, on_branch=policy)
+        if len(two.branchings) != 1 or two.branchings[0].t > 0.0:
+            assert len(two.branchings) == len(deep.branchings), seed
+            continue
+        assert_same_ways(two, deep)
+        found += len(two.branchings[0].options) == 3
+    assert found > 0

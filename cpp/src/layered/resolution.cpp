@@ -101,10 +101,14 @@ Outcome Resolution::resolve_by_sides(Jet& jet) {
 
 void Resolution::list_ways(Jet& jet, std::size_t n_found) {
     if (!all_sides().empty()) {
+        lets_go_ = false;
         enumerate(jet, n_found);
-        may_grow_ = turns_ && options_.empty();  // something else may have to leave at the same instant
-        if (may_grow_) enumerate(jet, 0);
-        may_grow_ = false;
+        if (turns_ && lets_go_) {  // after all that turns, which may be many, has been found
+            options_.clear();
+            may_grow_ = true;
+            enumerate(jet, 0);
+            may_grow_ = false;
+        }
     } else if (!turns_ && reason_.empty()) {
         reason_ = "more than " + std::to_string(kMaxContacts) + " boundaries meet";
     }

@@ -202,7 +202,9 @@ class Resolution {
     bool beside_ridge_ = false;
     bool met_rests_ = false;  // of what is tried, as in Option
     bool is_for_stay_ = false;
-    bool may_grow_ = false;  // what leaves as a boundary turns becomes a contact
+    std::vector<Contact> let_go_;  // what has to leave where a boundary turns as is tried
+    bool lets_go_ = false;         // a way is valid but for that
+    bool may_grow_ = false;        // it becomes contacts
     bool has_grown_ = false;
     bool may_pivot_ = true;
     bool turns_ = false;            // a boundary turns, and all sides are tried of it and of those of the same function

@@ -1,6 +1,7 @@
 /// Whether a continuation lasts: the part of Resolution that checks sides and multipliers, and says what has to change.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "layered/dual_rounding.hpp"
 #include "layered/joint.hpp"
@@ -34,6 +35,7 @@ double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
     on_ridge_ = beside_ridge_ = met_rests_ = is_for_stay_ = has_grown_ = false;
+    let_go_.clear();
     looks_ahead_ = !turns_ && (is_start_ || any_begins());
     lasts_.assign(sides_.size(), 0);
     bool valid = true;
@@ -47,6 +49,12 @@ Resolution::Check Resolution::check(Jet& jet) {
         if (!jet.sliding().is_grouped(b) && !is_kept(b) && !check_sliding(jet, b)) valid = false;
     for (const SlidingGroup& group : jet.sliding().groups())
         if (!is_kept(group.boundaries.front()) && !check_group(jet, group)) valid = false;
+    if (valid && !let_go_.empty()) {
+        lets_go_ = true;
+        valid = false;
+        has_grown_ = has_grown_ || may_grow_;
+        if (may_grow_) std::ranges::move(let_go_, std::back_inserter(contacts_));
+    }
     return has_grown_ ? Check::grown : valid ? Check::valid : Check::broken;
 }
 
@@ -145,12 +153,11 @@ bool Resolution::check_sliding(Jet& jet, int b) {
     const double below = passes ? std::max(tol, in_a_moment(multiplier, down)) : tol;
     if (mu >= up[0] - above && mu <= down[0] + below) {
         const int side = passes ? side_of_exit(jet, b, up, down, tol) : 0;
-        if (side != 0 && may_grow_ && contact_of(jet.sliding().boundaries()[b]) < 0) {
-            contacts_.push_back({jet.sliding().boundaries()[b], 0, side, false});
-            has_grown_ = true;
-        } else if (side != 0) {
-            change_side(jet.sliding().boundaries()[b], side, true);
+        if (side != 0 && !may_pivot_ && contact_of(jet.sliding().boundaries()[b]) < 0) {
+            let_go_.push_back({jet.sliding().boundaries()[b], 0, side, false});
+            return true;
         }
+        if (side != 0) change_side(jet.sliding().boundaries()[b], side, true);
         return side == 0;
     }
     if (stands(jet, b, mu - up[0], down[0] - mu, tol)) return true;
@@ -168,10 +175,11 @@ bool Resolution::stands(const Jet& jet, int b, double above, double below, doubl
     const bool is_met = known >= 0 && (contacts_[known].from != 0 || contacts_[known].wants != 0);
     const double rest = is_start_ || !is_met ? tol : 0.0;
     if (above > rest || below > rest) return false;
-    // What nothing moves on its inactive side rests: half of all that is near does. Where a run begins it may.
+    // What nothing moves on its inactive side rests: half of all that is near does. Where a run begins it may, and what
+    // is moved to both sides may stand.
     const bool is_at_rest = ridge_of(jet, b) == Ridge::rests;
-    on_ridge_ = on_ridge_ || !is_at_rest;
-    is_for_stay_ = is_for_stay_ || (is_start_ && is_at_rest);
+    on_ridge_ = on_ridge_ || (!is_start_ && !is_at_rest);
+    is_for_stay_ = is_for_stay_ || is_start_;
     beside_ridge_ = beside_ridge_ || known < 0;
     met_rests_ = met_rests_ || (is_at_rest && !is_start_ && known >= 0 && contacts_[known].from != 0);
     return true;
