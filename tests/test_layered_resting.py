@@ -29,3 +29,27 @@ def test_a_unit_with_a_bias_of_zero_may_rest_where_all_that_it_reads_dies(seed: 
     assert runs["active"].final.layers[1].b[2] > 1e-3
     descended = rf.descend((X, y), net, loss="squared", step=2e-4, n_steps=7500)
     np.testing.assert_allclose(runs["inactive"].final.theta, descended.final.theta, rtol=0, atol=5e-4)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_what_is_held_with_a_unit_that_dies_above_may_rest(decay: float) -> None:
+    """Units 0 and 2 of the first layer rest on sample 0. Unit 0 of the second layer, which reads both, loses the weight
+    by which it is active on both samples, and what is left of it holds all three together: unit 0 below is pulled up
+    from then on, or rests, as in descent. It went up as if that were the only way."""
+    X = np.array([[0.3, 0.9, 1.0, 1.4], [1.0, -0.3, -0.6, -0.5]])
+    first = [[-0.5, -0.4, -0.2, 0.7], [0.4, 0.4, 0.3, 0.1], [-0.4, 0.0, -0.3, 0.4], [-0.1, -0.7, 1.1, -0.8]]
+    second = [[0.8, 0.2, 0.7, -0.3], [-0.9, -0.4, 0.1, -0.2], [1.1, 0.0, 0.4, -0.3], [-1.2, -0.2, 0.0, -0.2]]
+    theta = np.concatenate([np.ravel(first), np.ravel(second), [-1.0, 0.4, 0.0, 0.0]])
+    net = rf.DeepNetwork([rf.Dense(4), rf.Dense(4), rf.Dense(1)], theta, dim=4)
+    data, options = rf.Dataset(X, [1.0, -1.0]), {"loss": "logistic", "weight_decay": decay}
+    ends = {}
+    for policy in ("inactive", "active", "stay"):
+        sol = rf.integrate(data, net, until=2.0, on_branch=policy, **options)
+        (point,) = sol.branchings
+        assert point.places == ((1, 0, 0), (2, 0, 1))
+        assert set(point.options) == {(0, 0), (1, -1)}
+        ends[policy] = sol.final.theta
+    descent = rf.descend(data, net, step=1e-4, n_steps=20000, **options).final.theta
+    for policy in ("inactive", "stay"):
+        np.testing.assert_allclose(ends[policy], descent, rtol=0, atol=2e-4)
+    assert np.abs(ends["active"] - descent).max() > 1e-2

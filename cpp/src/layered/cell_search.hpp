@@ -45,6 +45,8 @@ class CellSearch {
     std::vector<CellMinimum> find_some();
     /// True if a group does not move while all others stay. False, too, if there are too many cells.
     bool stays(int group);
+    /// True if nothing moves a group on one side of its boundaries while all others stay.
+    bool rests(int group);
     /// True if nothing moves, where nothing is kept.
     bool all_stay();
 

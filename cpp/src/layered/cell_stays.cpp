@@ -20,6 +20,10 @@ bool CellSearch::stays(int group) {
     return !goes(group, rest);
 }
 
+bool CellSearch::rests(int group) {
+    return rests(group, Vector::Zero(form_.velocity.size()));
+}
+
 // Adds the groups that do not stay beside a direction in which they are zero: those that have to leave, and those that
 // may rest. What rested before is none of them if it does so still.
 void CellSearch::sort_what_goes(const Vector& d, std::set<int>& leaving, std::set<int>& resting) {

@@ -235,10 +235,10 @@ std::vector<int> groups_of(const Activity& activity, const LocalModel& model, co
 }
 
 bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
-                   Interrupt* interrupt) {
+                   Interrupt* interrupt, bool may_rest) {
     std::vector<int> groups = groups_of(activity, model, joint, {});
     const auto alone = static_cast<int>(activity.sliding().size());
-    return LocalMinima(model, groups, interrupt).stays(alone + 1);
+    return LocalMinima(model, groups, interrupt).stays(alone + 1, may_rest);
 }
 
 }  // namespace reluflow::layered

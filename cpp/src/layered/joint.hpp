@@ -26,8 +26,9 @@ std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, con
 std::vector<int> groups_of(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
                            const std::vector<Place>& leaving);
 
-/// True if what is held jointly stays so. Throws Abandoned if `interrupt` wants it.
+/// True if what is held jointly stays so; if `may_rest`, also where it could leave, but nothing moves it on one side of
+/// its boundaries. Throws Abandoned if `interrupt` wants it.
 bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
-                   Interrupt* interrupt);
+                   Interrupt* interrupt, bool may_rest = false);
 
 }  // namespace reluflow::layered

@@ -28,8 +28,7 @@ void take_away(const std::vector<Vector>& basis, Vector& v);
 bool add_direction(const Vector& row, std::vector<Vector>& basis);
 
 /// What slides and is kept at zero beside a minimum in which it could leave: whether it may rest there, as on its
-/// inactive side nothing moves it. What rested before has had its choice and stays, and nothing rests that has no
-/// bounds of its own.
+/// inactive side nothing moves it. What rested before has had its choice and stays.
 enum class Rest : std::uint8_t { never, may, stays };
 
 struct LocalForm {

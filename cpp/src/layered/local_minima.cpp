@@ -48,10 +48,13 @@ std::vector<Minimum> LocalMinima::find() {
     return found;
 }
 
-bool LocalMinima::stays(int first) const {
+bool LocalMinima::stays(int first, bool may_rest) const {
     std::set<int> groups(form_.group.begin(), form_.group.end());
     groups.erase(groups.begin(), groups.lower_bound(first));
-    return all_are_proved_to_stay(first) || std::ranges::all_of(groups, [&](int group) { return stays_beside(group); });
+    const auto stays = [&](int group) {
+        return stays_beside(group) || (may_rest && CellSearch(form_, interrupt_).rests(group));
+    };
+    return all_are_proved_to_stay(first) || std::ranges::all_of(groups, stays);
 }
 
 // Whether pulls show that all groups stay at once, which says more than that each does while all others stay.

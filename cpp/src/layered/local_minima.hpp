@@ -33,9 +33,9 @@ class LocalMinima {
     const char* gap() const noexcept { return gap_; }
     /// False if there are too many to look at all: then those are listed that were found, at least one.
     bool lists_all() const noexcept { return lists_all_; }
-    /// True if no group from number `first` on moves, each looked at while all others stay. False, too, if the search
-    /// did not end.
-    bool stays(int first) const;
+    /// True if no group from number `first` on moves, each looked at while all others stay, or if `may_rest` nothing
+    /// moves it on one side of its boundaries. False, too, if the search did not end.
+    bool stays(int first, bool may_rest = false) const;
 
     static constexpr std::size_t kMostWays = 64;
 

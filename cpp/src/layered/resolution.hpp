@@ -160,8 +160,9 @@ class Resolution {
     bool any_joint() const;
     bool is_valid_jointly(Jet& jet);
     LocalModel model_at(const Jet& jet, const Vector& at) const;
+    LocalModel model_of(const Jet& jet, const Vector& at, const std::vector<Place>& met) const;
     Outcome resolve_locally(Jet& jet, const Vector& at);
-    std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const;
+    std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint, const Vector& at) const;
     bool lists(const Option& option) const;
     std::vector<Place> all_met() const;
     std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Rest>& rest) const;

@@ -168,7 +168,11 @@ bool Resolution::any_joint() const {
 
 // The loss to first order around all that is zero, with the duals of a series there.
 LocalModel Resolution::model_at(const Jet& jet, const Vector& at) const {
-    LocalModel model(*before_, *X_, at, all_met());
+    return model_of(jet, at, all_met());
+}
+
+LocalModel Resolution::model_of(const Jet& jet, const Vector& at, const std::vector<Place>& met) const {
+    LocalModel model(*before_, *X_, at, met);
     Vector drift = Vector::Zero(theta_->size());
     jet.duals().add_decay({at}, 0, drift);
     model.add_forces(jet.duals().dual(0), drift / span_);
@@ -198,7 +202,7 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
             model.push(a, before_->side(zero.place), {zero.place});
     options_.clear();
     const std::vector<int> joint = joint_boundaries(*before_, model);
-    std::vector<Rest> rest = rest_of(jet, model, joint);
+    std::vector<Rest> rest = rest_of(jet, model, joint, at);
     std::vector<int> groups = groups_of(*before_, model, joint, all_that_may_leave(model, rest));
     LocalMinima search(model, std::move(groups), interrupt_, std::move(rest));
     const std::vector<Minimum> minima = search.find();
@@ -223,16 +227,30 @@ Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
     return Outcome::branching;
 }
 
-// What slides with bounds of its own may rest where a boundary that held it has come to repel. `jet` has been started
-// on what was before.
-std::vector<Rest> Resolution::rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint) const {
+// What slides may rest where boundaries that held it have come to repel, together with all that is held with it. `jet`
+// has been started on what was before.
+std::vector<Rest> Resolution::rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint,
+                                      const Vector& at) const {
     std::vector<Rest> rest(static_cast<std::size_t>(model.count()), Rest::never);
     if (before_->sliding().empty() || !jet.advance()) return rest;
     const std::vector<int> before = joint_boundaries(*before_, *X_, *theta_);
+    const auto was_held = [&](int name) {
+        std::vector<int> one;
+        for (const int other : before) one.push_back(other == name ? name : 0);
+        // At a state behind the event it is so no longer.
+        return &at != theta_ || holds_jointly(*before_, model_of(jet, at, {}), one, interrupt_);
+    };
+    std::vector<Rest> kinds(static_cast<std::size_t>(jet.sliding().count()), Rest::never);
     for (int b = 0; b < jet.sliding().count(); ++b) {
-        const bool is_held_with_others = joint[b] != 0 && std::ranges::count(joint, joint[b]) > 1;
-        if (jet.sliding().is_grouped(b) || is_held_with_others || (!before.empty() && before[b] != 0)) continue;
-        const Rest one = ridge_of(jet, b) == Ridge::none ? Rest::may : Rest::stays;
+        if (jet.sliding().is_grouped(b)) continue;
+        const bool is_joint = !before.empty() && before[b] != 0;
+        const bool is_held = is_joint ? was_held(before[b]) : ridge_of(jet, b) == Ridge::none;
+        kinds[b] = is_held ? Rest::may : Rest::stays;
+    }
+    for (int b = 0; b < jet.sliding().count(); ++b) {
+        Rest one = kinds[b];
+        for (std::size_t c = 0; c < kinds.size(); ++c)
+            if (joint[b] != 0 && joint[c] == joint[b]) one = std::min(one, kinds[c]);
         for (const Place& p : jet.sliding().boundaries()[b].members)
             if (const int a = model.number_of(p); a >= 0) rest[a] = one;
     }

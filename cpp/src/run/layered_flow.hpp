@@ -211,6 +211,7 @@ class LayeredFlow final : public Run {
     std::vector<int> joint_;     // with which others each boundary slides, 0 for none; empty if all do alone
     std::vector<Vector> ahead_;  // behind an event of these
     bool is_joint_event_ = false;
+    bool rests_jointly_ = false;  // what is held jointly, at the begin of the step, where it could leave
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;

@@ -38,16 +38,19 @@ bool LayeredFlow::holds_at(double u) {
     Matrix errors = DualRounding::of_duals(probe_);
     if (jet_.missed().duals.size() > 0) errors += jet_.missed().duals;
     model.add_errors(kBeyond * errors, kBeyond * DualRounding::of_decay(probe_));
-    return holds_jointly(state_.activity, model, joint_, &interrupt_);
+    return holds_jointly(state_.activity, model, joint_, &interrupt_, rests_jointly_);
 }
 
-// Bounds that several multipliers share are no series: the step is cut where they are first seen to be left.
+// Bounds that several multipliers share are no series: the step is cut where they are first seen to be left. What is
+// not held from the begin on may rest, as far as nothing moves it on one side.
 double LayeredFlow::end_of_joint_slide(double u) {
     if (joint_.empty() || u == 0.0) return u;
     double low = 0.0;
     double high = 0.0;
     for (int look = 1; look <= kLooks && high == low; ++look) {
         high = u * look / kLooks;
+        if (look == 1) rests_jointly_ = false;
+        if (look == 1 && !holds_at(high)) rests_jointly_ = !holds_at(kAhead.front() * u);
         if (holds_at(high)) low = high;
     }
     if (high == low) return u;
