@@ -63,6 +63,16 @@ void equal_margins_have_equal_bits_wherever_they_stand() {
         }
 }
 
+/// Log weights alone have the bits of those that come with the losses.
+void log_weights_alone_have_the_same_bits() {
+    const Eigen::ArrayXd q = many();
+    Eigen::ArrayXd alone(q.size());
+    for (const LossKind kind : {LossKind::logistic, LossKind::exponential}) {
+        log_weights_of(kind, q, alone);
+        CHECK((alone == All(kind, q).log_weights).all());
+    }
+}
+
 void what_is_no_number_stays_none() {
     const Eigen::ArrayXd q = Eigen::ArrayXd::Constant(3, std::numeric_limits<double>::quiet_NaN());
     const All all(LossKind::logistic, q);
@@ -87,6 +97,7 @@ void exponentials_end_at_zero() {
 int main() {
     the_losses_of_all_samples_are_those_of_each();
     equal_margins_have_equal_bits_wherever_they_stand();
+    log_weights_alone_have_the_same_bits();
     what_is_no_number_stays_none();
     exponentials_end_at_zero();
     return reluflow::tests::failures();

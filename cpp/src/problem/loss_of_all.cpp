@@ -62,6 +62,10 @@ Losses logistic(const Block& q) {
     return {-(above + soft), numerator / (1.0 + tail), (q > 0.0 && soft == tail).select(-q, log_losses)};
 }
 
+Block log_weights_of_logistic(const Block& q) {
+    return -(q.max(0.0) + log1p(exponentials(-q.abs())));
+}
+
 /// One by one: where a margin is not finite, what comes of it is the caller's to see.
 Losses one_by_one(LossKind kind, const Block& q) {
     return {q.unaryExpr([kind](double margin) { return log_weight(kind, margin); }),
@@ -79,6 +83,17 @@ void losses_of(LossKind kind, SamplesView q, Samples log_weights, Samples weight
         write(losses.log_weights, count, begin, log_weights);
         write(losses.weights, count, begin, weights);
         write(losses.log_losses, count, begin, log_losses);
+    });
+}
+
+void log_weights_of(LossKind kind, SamplesView q, Samples log_weights) {
+    for_blocks(q.size(), [&](Index begin, Index count) {
+        const Block margins = read(q, begin, count);
+        const bool together = kind == LossKind::logistic && margins.allFinite();
+        const Block values = together
+                                 ? log_weights_of_logistic(margins)
+                                 : Block(margins.unaryExpr([kind](double margin) { return log_weight(kind, margin); }));
+        write(values, count, begin, log_weights);
     });
 }
 

@@ -14,6 +14,9 @@ using SamplesView = Eigen::Ref<const Eigen::ArrayXd>;
 /// the array a margin stands. A weight that is no normal number is 0.
 void losses_of(LossKind kind, SamplesView q, Samples log_weights, Samples weights, Samples log_losses);
 
+/// log |ℓ'(q)| alone, with the same bits.
+void log_weights_of(LossKind kind, SamplesView q, Samples log_weights);
+
 /// Replaces x by e^x, and by 0 where that is no normal number. The same bits wherever in the array x stands.
 void exponentiate(Samples x);
 

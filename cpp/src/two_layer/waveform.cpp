@@ -311,8 +311,8 @@ double Waveform::largest_mean_norm() const noexcept {
 }
 
 void Waveform::signed_weights_at(double u, Vector& weights) const {
-    weights = signed_.row(order_).transpose();
-    for (int k = order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
+    weights = signed_.row(u == 0.0 ? 0 : order_).transpose();
+    for (int k = u == 0.0 ? -1 : order_ - 1; k >= 0; --k) weights = weights * u + signed_.row(k).transpose();
     if (with_others_ || std::find(live_.begin(), live_.end(), char{0}) == live_.end()) return;
     const double log_mass = log_mass_at(u);  // once: it takes as long as all these weights
     for (Index i = 0; i < weights.size(); ++i)

@@ -6,6 +6,7 @@
 
 #include "numeric/bracket.hpp"
 #include "numeric/log_integral.hpp"
+#include "problem/loss_of_all.hpp"
 #include "two_layer/waveform.hpp"
 
 namespace reluflow {
@@ -14,6 +15,8 @@ namespace {
 
 /// Samples that weigh this many e-foldings less than the heaviest add less than rounding to the mass.
 constexpr double kNoShare = 60.0;
+/// Samples whose exponentials are taken together.
+constexpr Index kAtOnce = 64;
 /// A decay by this part is rounding.
 constexpr double kUnfelt = 1e-18;
 /// The mass may fall by so many e-foldings until it is more.
@@ -66,15 +69,27 @@ double Waveform::reach(const Clock& start, const Clock& target, double end) cons
 
 /// Called by several threads at once. The sum is kept relative to the largest term so far.
 double Waveform::log_mass_at(double u) const noexcept {
+    Eigen::Array<double, kAtOnce, 1> margins;
+    Eigen::Array<double, kAtOnce, 1> logs;
     double largest = -std::numeric_limits<double>::infinity();
     double sum = 0.0;
-    for (const int i : heavy_) {
-        double q = q_(margin_order_, i);
-        for (int k = margin_order_ - 1; k >= 0; --k) q = q * u + q_(k, i);
-        const double term = log_weight(objective_.loss, q) + log_counts_[i];
-        const double part = std::exp(-std::abs(term - largest));
-        sum = term > largest ? sum * part + 1.0 : sum + part;
-        largest = std::max(largest, term);
+    for (Index begin = 0; begin < std::ssize(heavy_); begin += kAtOnce) {
+        const Index count = std::min(kAtOnce, std::ssize(heavy_) - begin);
+        const int* samples = heavy_.data() + begin;
+        for (Index n = 0; n < count; ++n) margins[n] = q_(margin_order_, samples[n]);
+        for (int k = margin_order_ - 1; k >= 0; --k) {
+            const double* q = q_.row(k).data();
+            for (Index n = 0; n < count; ++n) margins[n] = margins[n] * u + q[samples[n]];
+        }
+        log_weights_of(objective_.loss, margins.head(count), logs.head(count));
+        double heaviest = largest;
+        for (Index n = 0; n < count; ++n) heaviest = std::max(heaviest, logs[n] += log_counts_[samples[n]]);
+        if (heaviest > largest) sum *= std::exp(largest - heaviest);
+        largest = heaviest;
+        logs.head(count) -= largest;
+        if (logs.head(count).hasNaN()) return std::numeric_limits<double>::quiet_NaN();
+        exponentiate(logs.head(count));
+        sum += logs.head(count).sum();
     }
     return largest + std::log(sum / share());
 }
