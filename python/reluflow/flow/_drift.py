@@ -34,6 +34,9 @@ _SAME_MARGIN, _SAME_WEIGHTS = 1e-6, 1e-3
 _LEAST_WEIGHT = 1e-30
 # Tolerances of the implicit steps: those of a run to its limit.
 _RTOL, _ATOL = 1e-6, 1e-8
+# What Newton's method may leave of them. The 1e-3 that scipy derives from the tolerance is below the rounding of what
+# drives slow directions times a long step, and such steps were halved until it was not.
+_NEWTON_PART = 0.03
 # Work of a drift: where steps are as short as rounding makes them each one is tried many times.
 _MOST_STEPS, _MOST_EVALUATIONS = 300, 6000
 # Systems of more unknowns cost more than legs do.
@@ -232,6 +235,7 @@ def _to_event(piece: Piece, state: State, work: _Work) -> tuple[State, State | N
         atol=_ATOL,
         first_step=min(1.0, end - state.s),
     )
+    solver.newton_tol = _NEWTON_PART
     while solver.status == "running" and not work.is_spent():
         before = solver.nfev
         is_taken = solver.step() is None
