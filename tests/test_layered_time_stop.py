@@ -63,3 +63,18 @@ def test_what_decays_to_zero_does_so_beyond_the_digits_of_its_pre_activations(de
     assert sol.message == AT_REST
     for time, state in ((320.0, sol.theta[1]), (330.0, sol(330.0).theta), (340.0, sol.final.theta)):
         np.testing.assert_allclose(state, np.exp(2.0 * (40.0 - time)) * sol.theta[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "depth", "drawn"), [(9, 3, 0), (18, 4, 1), (37, 3, 1), (39, 5, 2)])
+def test_a_step_that_ends_for_a_state_comes_to_its_time(seed: int, depth: int, drawn: int) -> None:
+    """The clock could stay a digit before the time: no step after it moved it, and the run was undecided."""
+    rng = np.random.default_rng([seed, 77])
+    X = rng.standard_normal((6, 3))
+    y = np.where(X @ rng.standard_normal(3) > 0, 1.0, -1.0)
+    layers = [*[rf.Dense(4, activation="linear")] * (depth - 1), rf.Dense(1)]
+    start = rf.DeepNetwork.init(layers, dim=3, scale=0.3, seed=int(rng.integers(2**31)))
+    for _ in range(drawn + 1):
+        at = np.sort(np.exp(rng.uniform(0, 9, 60)))
+    sol = rf.integrate((X, y), start, until=rf.Stop(log_time=1e4), loss="logistic", save_at_log=at)
+    assert sol.status == "reached_log_time", sol.message
+    np.testing.assert_array_equal(sol.log_t, at)

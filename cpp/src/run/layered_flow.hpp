@@ -239,7 +239,8 @@ class LayeredFlow final : public Run {
     double largest_ = 0.0;
     bool shares_ = false;  // crossings share the step
     bool is_cut_ = false;  // the run ends before the last crossing inside the step
-    double save_end_ = kNoRoot;  // where a step with crossings ends for the next state that is saved, and when
+    /// Where a step with crossings ends for the next state that is saved, and when.
+    double save_end_ = kNoRoot;
     Clock save_clock_;
     bool probed_ = false;  // the probe is at the end of the present step
     /// Where a step began that ends at an event, until that is decided.

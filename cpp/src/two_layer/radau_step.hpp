@@ -47,8 +47,9 @@ class RadauStep {
 
     /// Tries a step of scale `step` from the present state (the expansion has been started). On success the expansion
     /// holds its series and true is returned; otherwise the expansion must be restarted. next_step() proposes a scale
-    /// either way. `with_others`: the weights of samples that drive nobody are to be series too, which ends the step
-    /// where the mass has fallen by some e-foldings. `quiet`: explicit steps without any event came before.
+    /// either way. The weights of samples that drive nobody are series where these are as good as the step; if
+    /// `with_others`, always, which ends the step where the mass has fallen by some e-foldings. `quiet`: explicit steps
+    /// without any event came before.
     bool expand(Expansion& expansion, double step, bool with_others, bool quiet = false);
     double next_step() const noexcept { return next_step_; }
     /// Explicit steps come next, so the weights of the last step cannot be extrapolated.
