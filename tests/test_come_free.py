@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from certificate import certify_alone
 from reluflow.losses import LossName
 
 Problem = tuple[rf.Dataset, rf.Network, LossName]
@@ -75,3 +76,17 @@ def test_the_limit_is_that_of_the_flow(problem: Problem) -> None:
     assert found.status == "reached_limit", found.message
     late = run(problem, rf.Stop(log_time=1e8))
     assert np.linalg.norm(direction(late.final) - direction(found.limit.network)) < 5e-4
+
+
+def test_the_loss_of_weights_that_are_put_back_is_no_rise() -> None:
+    """Once all samples are free, weights that a late step knows replace those of the margins: the state is the same."""
+    X = [[0.6, -1.7], [0.3, -1.4], [-0.5, -0.4], [-1.2, -0.4], [0.5, -0.4], [0.6, 1.3], [-0.4, -1.0]]
+    X += [[-0.6, 0.8], [-0.8, -1.0], [0.2, -0.1], [-1.0, -0.6], [-1.1, 0.5], [0.4, 1.4], [0.4, -0.7]]
+    y = [-1, -1, -1, -1, 1, 1, 1, -1, 1, 1, -1, 1, -1, 1]
+    W = [[0.46, 3.07, -2.3], [-1.15, -0.49, -0.52], [-0.57, -1.07, 0.85], [-0.35, -0.3, 0.4], [-0.08, 1.56, 1.28]]
+    W += [[1.06, -0.25, 0.46], [-0.77, -0.1, -0.89], [0.44, 0.88, -0.47], [0.88, -0.09, 0.99], [-1.69, 1.46, -2.65]]
+    net = rf.Network(W, [-0.67, -0.27, 1.75, 1.17, -1.15, -1.07, 1.71, 0.4, 0.73, -0.54], leak=0.1)
+    sol = rf.integrate(rf.Dataset(np.c_[X, np.ones(14)], y), net, loss="exponential", until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    assert sol.limit.margin > 0
+    assert certify_alone(sol.data, sol.limit) < 1e-10

@@ -230,11 +230,15 @@ bool Flow::take_step() {
     const bool knows_better = keep_weights();
     stepper_->commit();
     stepper_->begin();
-    if (knows_better) restore_weights();
-    follow_direction();
     log_loss_ = stepper_->waveform().log_loss() + log_factor_;
+    const double rise = log_objective(log_loss_, stepper_->square()) - before;
+    if (knows_better) {  // which may raise the loss of the same state, and is no step
+        restore_weights();
+        log_loss_ = stepper_->waveform().log_loss() + log_factor_;
+    }
+    follow_direction();
     checkpoint();
-    return has_fallen(before, rounding);
+    return has_fallen(rise, rounding);
 }
 
 void Flow::follow_direction() {

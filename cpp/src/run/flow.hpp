@@ -73,7 +73,7 @@ class Flow final : public Run {
     double rise_until(double u);
     double log_objective(double log_loss, double square) const;
     bool shorten_to_fall();
-    bool has_fallen(double before, double rounding);
+    bool has_fallen(double rise, double rounding);
     void finish_risen(double rise);
     bool watch_trend();
     bool keeps_roles();

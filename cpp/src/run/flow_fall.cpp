@@ -112,9 +112,8 @@ bool Flow::shorten_to_fall() {
     return rise <= allowed;
 }
 
-/// Checks the loss after the step; false, with the status set, if it rose.
-bool Flow::has_fallen(double before, double rounding) {
-    const double rise = log_objective(log_loss_, stepper_->square()) - before;
+/// Checks the rise of the log loss in the step; false, with the status set, if it rose.
+bool Flow::has_fallen(double rise, double rounding) {
     if (rise <= std::max(rounding, loss_rounding())) return true;
     finish_risen(rise);
     return false;
