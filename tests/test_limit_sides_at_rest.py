@@ -194,3 +194,17 @@ def test_weights_that_rounding_hides_give_no_roles() -> None:
     sol = rf.integrate(data, net, until=rf.Stop(limit=True))
     assert sol.limit.certified, sol.limit.reason
     assert sol.stats["steps"] < 12_000
+
+
+def test_a_neuron_alone_crosses_a_boundary_where_the_value_at_rest_is_zero() -> None:
+    """The value of a sample of both labels is zero and keeps the one neuron that drives it on neither side."""
+    X = [[-1, 1, -1, 1, 1], [1, -1, 1, -1, 1], [-1, -1, 1, 1, 1], [-1, -1, 1, -1, -1], [-1, -1, 1, 1, 1]]
+    X += [[1, -1, 1, 1, -1], [1, -1, -1, -1, 1], [1, 1, 1, -1, 1], [-1, -1, 1, 1, -1]]
+    data = rf.Dataset(X, [1, -1, -1, 1, 1, 1, 1, -1, 1])
+    W = [[-6.2, -0.6, -0.1, -2.7, 5.3], [-4.4, 2.2, -0.2, -0.1, -8.8], [-2.8, -3.4, -3.7, -3.0, -4.2]]
+    net = rf.Network(W, [-2.5, 0.1, 3.3])
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    later = rf.integrate(data, net, until=rf.Stop(log_time=1e5)).final
+    values = sol.limit.network(data.X)
+    assert later(data.X) / later.norm**2 == pytest.approx(values, abs=0.02 * values.max())

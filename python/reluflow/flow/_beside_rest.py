@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from .._validation import FloatArray, IntArray, PatternArray
+from ..kinks._boundaries import slopes
 from ..limits._core import find_core
 from ..limits._holding import holding
 from ..limits._sides import told_sides
@@ -182,8 +183,10 @@ class BesideRest:
         """Return the neurons that left, in a leg from here, the side of a sample at rest on which its value keeps them.
 
         They may be nearer to the boundary than the steps tell, and cross it for rounding. They may come to lie on it
-        where the value is zero, and cross it in a short leg that begins at a distance that is known. One whose side
-        values tell may have come back for rounding if it has crossed in the leg and lies on the boundary at its end.
+        where the value is zero, and cross it in a short leg that begins at a distance that is known, or where the value
+        is zero and theirs alone: no sample at rest pulls them then, and the others take them back if they hold them.
+        One whose side values tell may have come back for rounding if it has crossed in the leg and lies on the boundary
+        at its end.
         """
         (sides, told), after = self._sides(), leg._raw["final_pattern"]
         strays = sides * after < 0
@@ -193,7 +196,12 @@ class BesideRest:
             return np.empty(0, dtype=np.int64)
         state = self._state()
         core = find_core(state.groups, state.data, state.margins, state.loss, state.net.leak)
-        strays |= onto if core is None else onto & (np.abs(core.values) > _ZERO)
+        if core is None:
+            strays |= onto
+        else:
+            is_zero = np.abs(core.values) <= _ZERO
+            alone = np.count_nonzero(slopes(state.pattern, state.net.leak), axis=0) == 1
+            strays = (strays & ~(is_zero & alone)) | (onto & ~is_zero)
         return np.flatnonzero((strays & self._unknown(leg)).any(axis=1))
 
     def _unknown(self, leg: Solution) -> npt.NDArray[np.bool_]:
