@@ -166,3 +166,18 @@ def test_tiny_units_leave_beside_far_larger_ones(seed: int, scales: tuple[float,
         assert sorted(first) == sorted((e.layer, e.unit, e.sample, e.kind) for e in sol.events)
     theta = runs[0].final.theta
     np.testing.assert_allclose(theta, runs[-1].final.theta, rtol=0, atol=1e-7 * np.abs(theta).max())
+
+
+def test_a_neuron_at_zero_leaves_by_more_than_the_rounding_of_its_rate() -> None:
+    # All its boundaries let go where the dual of sample 1 passes zero, and its rate is what rounding makes of that.
+    # Where nothing slides any more the rate was taken for exact, and the sides it told met anew in the same instant.
+    data = rf.Dataset([[-1.0, 1.0], [-3.0, -2.0], [3.0, -1.0]], [2.0, 2.0, 2.0])
+    W, a = np.array([[0.0, 1e-20], [9e-21, 4e-21]]), np.array([2.3e-20, -1.7e-20])
+    layers = rf.DeepNetwork([rf.Dense(2), rf.Dense(1)], np.concatenate((W.ravel(), a)), dim=2)
+    known = rf.integrate(data, rf.Network(W, a), until=7.4, loss="squared", rtol=1e-10)
+    sol = rf.integrate(data, layers, until=7.4, loss="squared", rtol=1e-10)
+    assert (known.status, sol.status) == ("reached_time", "reached_time"), sol.message
+    leaves = [(e.unit, e.sample, e.kind) for e in sol.events if e.kind.startswith("leave")]
+    assert sorted(leaves) == [(1, 1, "leave_up"), (1, 2, "leave_down")]
+    np.testing.assert_allclose(sol.final.theta[:4].reshape(2, 2), known.final.W, rtol=1e-7)
+    np.testing.assert_allclose(sol.final.theta[4:], known.final.a, rtol=1e-7)

@@ -23,16 +23,14 @@ double weight(const SlidingSeries& sliding, const Member& member) {
 }  // namespace
 
 DualRounding::DualRounding(const Jet& jet, double until) : jet_(&jet) {
-    if (jet.sliding().empty()) return;
     std::vector<Matrix> sizes;
     sizes.reserve(static_cast<std::size_t>(jet.activity().graph().count()));
     go_forward(sizes);
     go_backward(jet.duals().rounding(sizes.back()));
-    if (jet.duals().decays()) {
-        const Vector decay = of_decay(jet);
-        gradient_ += decay;
-        if (until > 0.0) decaying_ = growth_of_rounding(until) * jet.sliding().moved_by(decay);
-    }
+    const Vector decay = of_decay(jet);
+    gradient_ += decay;
+    if (jet.sliding().empty()) return;
+    if (jet.duals().decays() && until > 0.0) decaying_ = growth_of_rounding(until) * jet.sliding().moved_by(decay);
     hidden_ = jet.sliding().moved_by(gradient_);  // multipliers solve Gram μ = N gradient: errors move all of them
     add_bounds();
     const Matrix left = jet.duals().dual(0).cwiseAbs() - kFitted * arriving_.back();
