@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,35 @@ def test_a_neuron_at_zero_leaves_by_more_than_the_rounding_of_its_rate() -> None
     assert sorted(leaves) == [(1, 1, "leave_up"), (1, 2, "leave_down")]
     np.testing.assert_allclose(sol.final.theta[:4].reshape(2, 2), known.final.W, rtol=1e-7)
     np.testing.assert_allclose(sol.final.theta[4:], known.final.a, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("X", "W", "a", "leaves"),
+    [
+        (
+            [[-2.0, -3.0], [-1.0, 0.0], [0.0, 2.0], [3.0, 1.0]],
+            [[6e-21, 1.6e-20], [1.6e-20, 2.9e-20], [-2.1e-20, -1.6e-20]],
+            [-3e-20, -2e-20, 1e-21],
+            {(0, 0, "leave_up"), (0, 2, "leave_down"), (0, 3, "leave_down")},
+        ),
+        (
+            [[1.0, 1.0], [-2.0, 0.0], [2.0, -3.0], [-1.0, -1.0]],
+            [[4e-21, -1.3e-20], [7e-21, -8e-21], [2.7e-20, -1.5e-20]],
+            [-1.4e-20, 1.2e-20, 1.3e-20],
+            {(0, 1, "leave_down"), (0, 2, "leave_up")},
+        ),
+    ],
+)
+def test_far_larger_neurons_do_not_hide_what_a_tiny_one_does(X: Any, W: Any, a: Any, leaves: set[Any]) -> None:
+    # A neuron of 1e-20 is held at zero by all its boundaries while others grow to 1. What the roundings of these make
+    # of the whole velocity was compared with its own: in the first case it never left, in the second it left, came back
+    # to zero, and the run ended `undecided_event`.
+    data = rf.Dataset(X, np.full(4, 2.0))
+    layers = rf.DeepNetwork([rf.Dense(3), rf.Dense(1)], np.concatenate((np.ravel(W), a)), dim=2)
+    known = rf.integrate(data, rf.Network(W, a), until=8.0, loss="squared", rtol=1e-10)
+    sol = rf.integrate(data, layers, until=8.0, loss="squared", rtol=1e-10)
+    assert (known.status, sol.status) == ("reached_time", "reached_time"), sol.message
+    assert {(e.unit, e.sample, e.kind) for e in sol.events if e.kind.startswith("leave")} == leaves
+    found = sol.final.theta[:6].reshape(3, 2)
+    for one, other in ((found, known.final.W), (sol.final.theta[6:, None], known.final.a[:, None])):
+        np.testing.assert_array_less(np.abs(one - other).max(axis=1), 1e-7 * np.abs(known.final.a))

@@ -87,19 +87,33 @@ void LocalModel::add_forces(const Matrix& duals, Vector drift) {
 }
 
 void LocalModel::add_errors(const Matrix& errors, const Vector& of_drift) {
-    Vector velocity = of_drift;
+    velocity_errors_ = of_drift;
     pull_errors_.setZero(count());
     for (Index i = 0; i < X_.rows(); ++i) {
         Sent sent = nothing();
         sent.above.back() = errors.row(i).transpose();
         pull(i, sent, Terms::sizes);
-        add_gradient(i, sent, velocity, Terms::sizes);
+        add_gradient(i, sent, velocity_errors_, Terms::sizes);
         for (int a = 0; a < count(); ++a) {
             const Place& p = places_[a];
             if (p.sample == i) pull_errors_[a] = sent.above[p.node][p.unit] + sent.skip[p.node][p.unit];
         }
     }
-    velocity_error_ = velocity.norm();
+}
+
+void LocalModel::look_at(const std::vector<char>& seen) {
+    for (Index g = 0; g < velocity_.size(); ++g) {
+        if (seen[g] != 0) continue;
+        velocity_[g] = 0.0;
+        if (velocity_errors_.size() > 0) velocity_errors_[g] = 0.0;
+    }
+    for (int a = 0; a < count(); ++a) {
+        bool moves = false;
+        for (Index g = 0; g < velocity_.size(); ++g) moves = moves || (seen[g] != 0 && normals_(a, g) != 0.0);
+        if (moves) continue;
+        beta_[a] = gamma_[a] = 0.0;
+        if (pull_errors_.size() > 0) pull_errors_[a] = 0.0;
+    }
 }
 
 int LocalModel::number_of(const Place& p) const noexcept {

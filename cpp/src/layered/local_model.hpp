@@ -22,6 +22,9 @@ class LocalModel {
     void add_forces(const Matrix& duals, Vector drift);
     /// What errors of the duals, one a sample and output, may make of v, β and γ; and those of v itself, `of_drift`.
     void add_errors(const Matrix& errors, const Vector& of_drift);
+    /// Lets nothing act but on parameters that are `seen`, on which nothing else depends to first order: what is far
+    /// larger hides nothing of them then. After the forces and errors.
+    void look_at(const std::vector<char>& seen);
 
     int count() const noexcept { return static_cast<int>(places_.size()); }
     /// Below before above.
@@ -43,7 +46,7 @@ class LocalModel {
     double beta(int a) const noexcept { return beta_[a]; }
     double gamma(int a) const noexcept { return gamma_[a]; }
     /// By how much v may be off; and β and γ together, if errors were added.
-    double velocity_error() const noexcept { return velocity_error_; }
+    double velocity_error() const { return velocity_errors_.norm(); }
     double pull_error(int a) const noexcept { return pull_errors_.size() == 0 ? 0.0 : pull_errors_[a]; }
     /// Adds to the velocity what moves a place to a side, by a small part of what pulls the places of its boundary.
     void push(int a, int side, const std::vector<Place>& members);
@@ -72,9 +75,8 @@ class LocalModel {
     std::vector<Place> places_;
     Matrix normals_, through_h_, through_z_;
     Vector velocity_, beta_, gamma_;
-    double velocity_error_ = 0.0;
-    Vector pull_errors_;
-    Vector lengths_, longest_;  // of the normals, and of what parameters of each node read
+    Vector velocity_errors_, pull_errors_;  // empty if none were added
+    Vector lengths_, longest_;              // of the normals, and of what parameters of each node read
 };
 
 }  // namespace reluflow::layered

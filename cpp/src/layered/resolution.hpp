@@ -164,6 +164,8 @@ class Resolution {
     Outcome resolve_locally(Jet& jet, const Vector& at);
     std::vector<Rest> rest_of(Jet& jet, const LocalModel& model, const std::vector<int>& joint, const Vector& at) const;
     bool lists(const Option& option) const;
+    bool any_is_hidden() const;
+    bool is_one_unit() const;
     std::vector<Place> all_met() const;
     std::vector<Place> all_that_may_leave(const LocalModel& model, const std::vector<Rest>& rest) const;
     bool is_mate(const Boundary& boundary) const;

@@ -181,15 +181,15 @@ LocalModel Resolution::model_of(const Jet& jet, const Vector& at, const std::vec
 
 // Everything that is zero decides together, whatever made it so.
 Outcome Resolution::resolve_locally(Jet& jet, const Vector& at) {
-    if (sizes_ != nullptr && std::ranges::any_of(contacts_, [&](const Contact& contact) {
-            return sizes_->is_hidden(contact.boundary.members.front().unit);
-        })) {
+    const bool is_hidden = any_is_hidden();
+    if (is_hidden && !is_one_unit()) {
         reason_ = "its boundaries meet, and far larger neurons hide what it does there";
         return Outcome::undecided;
     }
     jet.start(at, *before_, span_, false);  // what was zero at an event before has moved on
     const bool is_ahead = &at != theta_;    // then rates tell what leaves tangentially
     LocalModel model = model_at(jet, at);
+    if (is_hidden) model.look_at(sizes_->parameters_of(contacts_.front().boundary.members.front().unit));
     for (const Contact& contact : contacts_) {
         if (contact.from != 0 || contact.wants == 0 || is_start_ || is_ahead) continue;
         const Place& p = contact.boundary.members.front();
@@ -262,13 +262,27 @@ bool Resolution::has_come_back(const Place& p) const {
     return std::ranges::find(arrived_, p) != arrived_.end();
 }
 
+bool Resolution::any_is_hidden() const {
+    return sizes_ != nullptr && std::ranges::any_of(contacts_, [&](const Contact& contact) {
+               return sizes_->is_hidden(contact.boundary.members.front().unit);
+           });
+}
+
+bool Resolution::is_one_unit() const {
+    const auto unit = [](const Contact& contact) { return contact.boundary.members.front().unit; };
+    return std::ranges::all_of(contacts_, [&](const Contact& one) { return unit(one) == unit(contacts_.front()); });
+}
+
+// What is hidden decides for itself, unit by unit: nothing feels it in an instant.
 std::vector<Place> Resolution::all_met() const {
+    const bool is_hidden = any_is_hidden();
     std::vector<Place> met;
     for (const Contact& contact : contacts_)
         met.insert(met.end(), contact.boundary.members.begin(), contact.boundary.members.end());
     for (const Zero& zero : before_->zeros()) {  // what got its side in an event of the same instant is still zero
         const Place& p = zero.place;
         if (before_->mode(p) != Mode::moving || std::ranges::find(met, p) != met.end()) continue;
+        if (is_hidden && p.unit != contacts_.front().boundary.members.front().unit) continue;
         if (is_still_zero(p)) met.push_back(p);
     }
     return met;

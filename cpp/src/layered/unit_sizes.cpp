@@ -115,6 +115,12 @@ double UnitSizes::growth_of_small(const Vector& theta, const Vector& rate, doubl
     return fastest;
 }
 
+std::vector<char> UnitSizes::parameters_of(Index unit) const {
+    std::vector<char> is_its(unit_.size(), 0);
+    for (std::size_t g = 0; g < unit_.size(); ++g) is_its[g] = unit_[g] == unit ? 1 : 0;
+    return is_its;
+}
+
 bool UnitSizes::is_hidden(Index unit) const {
     return by_unit() && size_[unit] < kHidden * *std::ranges::max_element(size_);
 }

@@ -35,6 +35,8 @@ class UnitSizes {
     double growth_of_small(const Vector& theta, const Vector& rate, double part);
     /// True if the unit is so small that the terms of the others hide its own.
     bool is_hidden(Index unit) const;
+    /// 1 for each parameter of a unit, 0 for all others.
+    std::vector<char> parameters_of(Index unit) const;
 
   private:
     UnitSizes() = default;

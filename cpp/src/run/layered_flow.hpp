@@ -135,6 +135,7 @@ class LayeredFlow final : public Run {
     double shorten(double u);
     double shortest_change() const;
     bool holds_at(double u);
+    std::vector<Index> hidden_units() const;
     double end_of_joint_slide(double u);
     void look_ahead(double u, double longest);
     Outcome resolve_contacts();
@@ -211,6 +212,7 @@ class LayeredFlow final : public Run {
     std::vector<int> joint_;     // with which others each boundary slides, 0 for none; empty if all do alone
     std::vector<Vector> ahead_;  // behind an event of these
     bool is_joint_event_ = false;
+    Index let_go_ = -1;           // the hidden unit that is not held where it was last asked, if it is one
     bool rests_jointly_ = false;  // what is held jointly, at the begin of the step, where it could leave
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;

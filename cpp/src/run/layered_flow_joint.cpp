@@ -38,7 +38,27 @@ bool LayeredFlow::holds_at(double u) {
     Matrix errors = DualRounding::of_duals(probe_);
     if (jet_.missed().duals.size() > 0) errors += jet_.missed().duals;
     model.add_errors(kBeyond * errors, kBeyond * DualRounding::of_decay(probe_));
-    return holds_jointly(state_.activity, model, joint_, &interrupt_, rests_jointly_);
+    let_go_ = -1;
+    if (!holds_jointly(state_.activity, model, joint_, &interrupt_, rests_jointly_)) return false;
+    for (const Index unit : hidden_units()) {
+        LocalModel own = model;
+        own.look_at(sizes_of_units_.parameters_of(unit));
+        if (holds_jointly(state_.activity, own, joint_, &interrupt_, rests_jointly_)) continue;
+        let_go_ = unit;
+        return false;
+    }
+    return true;
+}
+
+// Of what is held jointly: the errors of far larger units would hide what lets them go.
+std::vector<Index> LayeredFlow::hidden_units() const {
+    std::vector<Index> units;
+    for (std::size_t b = 0; b < joint_.size() && sizes_of_units_.by_unit(); ++b) {
+        const Index unit = state_.activity.sliding()[b].members.front().unit;
+        if (joint_[b] != 0 && sizes_of_units_.is_hidden(unit) && std::ranges::find(units, unit) == units.end())
+            units.push_back(unit);
+    }
+    return units;
 }
 
 // Bounds that several multipliers share are no series: the step is cut where they are first seen to be left. What is
@@ -60,8 +80,12 @@ double LayeredFlow::end_of_joint_slide(double u) {
     }
     pending_ = Status::running;
     contacts_.clear();
-    for (std::size_t b = 0; b < joint_.size(); ++b)
-        if (joint_[b] != 0) contacts_.push_back({state_.activity.sliding()[b], 0, 0, false});
+    holds_at(high);
+    for (std::size_t b = 0; b < joint_.size(); ++b) {
+        const Boundary& boundary = state_.activity.sliding()[b];
+        if (joint_[b] == 0 || (let_go_ >= 0 && boundary.members.front().unit != let_go_)) continue;
+        contacts_.push_back({boundary, 0, 0, false});
+    }
     is_joint_event_ = true;
     return high;
 }
