@@ -159,10 +159,13 @@ void LocalEvents::add_dependent(int neuron, const Hit& hit) {
     }
 }
 
-/// Removes the rounding error of pre-activations that are zero.
+/// Removes the rounding error of pre-activations that are zero. Where boundaries are almost parallel the point where
+/// they meet may be far away from a neuron that is at rounding from all of them: it stays where it is.
 void LocalEvents::stand_on_corner() {
     corner_set_.assign(boundaries_, data_.normals());
-    corner_set_.project(w_.data());
+    gradient_ = w_;
+    corner_set_.project(gradient_.data());
+    if ((gradient_ - w_).norm() <= kRankTol * std::hypot(w_.norm(), a_)) w_ = gradient_;
 }
 
 /// The value at a root may still have the old sign, and so may one within rounding of zero at another hit: what is
