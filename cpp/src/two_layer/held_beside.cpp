@@ -119,8 +119,7 @@ bool HeldBeside::comes_to_rest(int piece, int boundary, const Coefficients& z, c
     const double bend = hold.rate * distance * std::abs(output) * longest * distance;  // what is not linear in z
     const double drift = z[1] + hold.rate * z[0];
     // One that left at the end of the step before stands there, too, and what drives it away is only beginning to.
-    const double known_to = hold.noise * (1.0 + motion_.weight_error() / (kCornerUlps * kEps));
-    if (2.0 * z[2] + hold.rate * z[1] > known_to + bend) return false;
+    if (2.0 * z[2] + hold.rate * z[1] > hold.noise + bend) return false;
     // Beyond the boundary it came at a rate that counts as none, and the other side sends it back: it slides, too.
     const bool is_beyond = z[0] < -hold.zero;
     return drift <= hold.noise + bend && (is_beyond || drift >= -(hold.noise + hold.rate * hold.rounding + bend));
