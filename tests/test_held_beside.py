@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -292,3 +294,12 @@ def test_a_pull_that_takes_a_neuron_nowhere_beyond_a_boundary_lets_it_slide(rtol
     assert exact.status == sol.status == "reached_time"
     assert len(sol.events) < 10
     assert rf.analysis.relative_error(sol.final, exact.final) < 1e-9
+
+
+def test_a_neuron_that_begins_to_leave_does_not_rest_whatever_weights_are_known_to():
+    """What drove it away counted as none up to the error of weights: it slid, and left again, at rtol 1e-9 and 1e-11."""
+    problem = hostile.problem("parallel_rounding", 99128)
+    events = [problem.run(rtol=rtol).events for rtol in (1e-7, 1e-9, 1e-11, 1e-12)]
+    exact = Counter(zip(events[-1].neuron, events[-1].sample, events[-1].kind, strict=True))
+    for found in events[:-1]:
+        assert Counter(zip(found.neuron, found.sample, found.kind, strict=True)) == exact
