@@ -181,3 +181,35 @@ def test_a_boundary_is_left_for_good_by_less_than_a_late_step_may_miss(kind: str
         assert sol.status == exact.status == "reached_log_time"
         assert changes(sol) == changes(exact)
         compare.assert_same_state(sol.final.W, sol.final.a, exact.final.W, exact.final.a, max(1e-9, rtol), "at the end")
+
+
+@pytest.mark.parametrize("rtol", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize(
+    ("X", "y", "W", "a"),
+    [
+        (
+            [[-1, -1, 1], [1, -1, -1], [-1, 1, -1]],
+            [0.625, 0, 0.625],
+            [[2.65625, 1.109375, 1.0625], [-1.15625, -0.171875, 0.796875], [0.296875, 0.484375, -0.40625]],
+            [3.0684333466974643, -1.4147313680518998, 0.698421769957094],
+        ),
+        (
+            [[0, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]],
+            [2, -2, 0, -1, -1],
+            [[0.03125, 0.03125, 0.03125], [0, -0.265625, 0.109375]],
+            [0.15625, 0.03125],
+        ),
+    ],
+)
+def test_an_error_that_ends_at_zero_lets_no_neuron_go(X, y, W, a, rtol):
+    """The target of a sample is 0 and only positive output weights act on it, so its error is never positive: it holds.
+
+    When the last active neuron left that sample, the error went on through zero by the series of the step. The neuron
+    that slides there was then given two ways, and left.
+    """
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=rf.Stop(time=8.0), loss="squared", rtol=rtol)
+    assert len(sol.branchings) == 0
+    zero = y.index(0)
+    left = [e for e in sol.events if e.sample == zero and e.kind.startswith("cross_down")]
+    assert left  # the last active neuron
+    assert (sol.final.pattern[:, zero] <= 0).all()

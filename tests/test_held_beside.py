@@ -297,7 +297,7 @@ def test_a_pull_that_takes_a_neuron_nowhere_beyond_a_boundary_lets_it_slide(rtol
 
 
 def test_a_neuron_that_begins_to_leave_does_not_rest_whatever_weights_are_known_to():
-    """What drove it away counted as none up to the error of weights: it slid, and left again, at rtol 1e-9 and 1e-11."""
+    """What drove it away counted as none up to the error of weights: it slid, and left again, at 1e-9 and 1e-11."""
     problem = hostile.problem("parallel_rounding", 99128)
     events = [problem.run(rtol=rtol).events for rtol in (1e-7, 1e-9, 1e-11, 1e-12)]
     exact = Counter(zip(events[-1].neuron, events[-1].sample, events[-1].kind, strict=True))

@@ -23,6 +23,16 @@ constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
 
+/// The interval of a multiplier is {0} from `root` on, and the neuron leaves by what others pull: where the multiplier,
+/// with this sign, falls below what is unknown. `gap` becomes its distance from that end.
+void wait_for_pull(const double* multiplier, int stride, double sign, Coefficients& gap, int order, double unknown,
+                   double length, double& root, double& seen) noexcept {
+    for (int k = 0; k <= order; ++k) gap[k] = sign * multiplier[k * stride];
+    const KnownFall pulled = known_fall(gap, order, unknown, length);
+    root = std::max(root, pulled.at);
+    seen = std::max(seen, pulled.seen);
+}
+
 }  // namespace
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
@@ -258,8 +268,10 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const double unknown = condition[h] * (noise.rounding + noise.weights) + answered;
             const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
-            const auto [root, seen, rests] = known_fall(gap, order, unknown, length);
+            auto [root, seen, rests] = known_fall(gap, order, unknown, length);
             if (root <= length && is_taken_back(motion_, piece, gap, order, unknown, length)) continue;
+            if (root <= length && is_closed(boundary, begin + root, sign, unknown) && keeps_sign(boundary))
+                wait_for_pull(multipliers_.data() + h, count, -side * sign, gap, order, unknown, length, root, seen);
             if (begin + root >= hit.u) continue;
             // The rate on the side of a repelling boundary whose end is reached turns towards it: to the other one.
             const bool repels = sign == (output_positive ? 1.0 : -1.0);

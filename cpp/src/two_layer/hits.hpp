@@ -17,6 +17,9 @@
 
 namespace reluflow {
 
+class Expansion;
+class Parameters;
+
 enum class HitKind : std::uint8_t { none, boundary, release, output_sign };
 
 struct Hit {
@@ -51,6 +54,11 @@ class HitFinder {
   public:
     /// `stands`: see DependentSlide.
     HitFinder(const NeuronMotion& motion, bool stands);
+    /// The network, which tells of errors that cannot pass zero; without it any may.
+    void watch(const Parameters& parameters, const Expansion& expansion) noexcept {
+        parameters_ = &parameters;
+        expansion_ = &expansion;
+    }
 
     /// First time a boundary of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on
     /// the piece.
@@ -112,6 +120,7 @@ class HitFinder {
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
     double output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
+    bool keeps_sign(int boundary) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, const Coefficients& series, std::span<const std::int8_t> sides,
                                double limit) const;
@@ -125,6 +134,8 @@ class HitFinder {
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
+    const Parameters* parameters_ = nullptr;
+    const Expansion* expansion_ = nullptr;
     bool stands_;
     DependentSlide slide_;
     HeldBeside beside_;

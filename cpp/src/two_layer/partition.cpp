@@ -31,6 +31,7 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
       screening_(network, neurons, motion_, finder_),
       local_(network.data, state, policy, motion_, finder_, screening_, neurons.count()),
       column_(network.data.rank()) {
+    finder_.watch(state.parameters, network.expansion);
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());
     doubts_.reserve(kUsualDisturbances * neurons.count());
