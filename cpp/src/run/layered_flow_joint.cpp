@@ -67,11 +67,15 @@ double LayeredFlow::end_of_joint_slide(double u) {
     if (joint_.empty() || u == 0.0) return u;
     double low = 0.0;
     double high = 0.0;
+    rests_jointly_ = false;
     for (int look = 1; look <= kLooks && high == low; ++look) {
         high = u * look / kLooks;
-        if (look == 1) rests_jointly_ = false;
-        if (look == 1 && !holds_at(high)) rests_jointly_ = !holds_at(kAhead.front() * u);
-        if (holds_at(high)) low = high;
+        bool holds = holds_at(high);
+        if (!holds && look == 1) {
+            rests_jointly_ = !holds_at(kAhead.front() * u);
+            holds = rests_jointly_ && holds_at(high);
+        }
+        if (holds) low = high;
     }
     if (high == low) return u;
     for (int round = 0; round < kHalvings && high - low > 1e-15 * u; ++round) {
