@@ -159,3 +159,18 @@ def test_a_sample_on_which_all_neurons_have_died_leaves_the_loss_its_rounding() 
         assert sol.status == "reached_time", sol.message
         assert sol.events.kind.tolist() == ["die", "die"]
         assert sol.log_loss_end == pytest.approx(np.log(2 * np.log(2)), abs=1e-3)
+
+
+@pytest.mark.parametrize("policy", ["inactive", "active", "stay"])
+def test_neurons_at_the_origin_decide_as_each_of_them_alone(policy: str) -> None:
+    """They share decisions, in which nothing of a neuron of the other sign, or of another policy, may be left."""
+    rng = np.random.default_rng(3)
+    data = rf.Dataset(rng.standard_normal((30, 3)), rng.choice([-1.0, 1.0], 30))
+    a = np.array([0.1, -0.1, 0.2, -0.3, 0.1])
+    sol = rf.integrate(data, rf.Network(np.zeros((5, 3)), a, leak=0.1), until=1e-4, on_branch=policy)
+    assert [branch.neuron for branch in sol.branchings] == [0, 1, 2, 3, 4]
+    for together in sol.branchings:
+        net = rf.Network(np.zeros((1, 3)), a[[together.neuron]], leak=0.1)
+        alone = rf.integrate(data, net, until=1e-4, on_branch=policy).branchings[0]
+        assert (together.options, together.chosen) == (alone.options, alone.chosen)
+    assert sol.branchings[0].options != sol.branchings[1].options

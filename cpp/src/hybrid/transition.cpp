@@ -52,21 +52,38 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     const int k = corner.size();
     corner_ = &corner;
     found_count_ = 0;
-    nodes_ = 0;
     cut_short_ = false;
+    repelling_.clear();
+    for (int w = 0; w < k; ++w)
+        if (corner.repels(w)) repelling_.push_back(w);
+    const bool is_long = repelling_.size() > kMostStood;
+    Decision& kept = kept_[corner.sign > 0.0 ? 1 : 0];
+    if (is_long && corner == kept.corner) {
+        found_ = kept.found;
+        found_count_ = kept.found.size();
+        cut_short_ = kept.cut_short;
+    } else {
+        find_all();
+        if (is_long)
+            kept = {corner, {found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(found_count_)}, cut_short_};
+    }
+    if (found_count_ == 0) return Verdict::undecided;
+    return found_count_ == 1 ? Verdict::unique : Verdict::branching;
+}
+
+void TransitionSolver::find_all() {
+    const Corner& corner = *corner_;
+    const int k = corner.size();
+    nodes_ = 0;
     choice_.assign(k, Choice::open);
     outside_.assign(k, 0.0);
     absorbed_.assign(k, 0.0);
     split_.resize(std::max(k, 1));
     sides_.resize(k);
-    repelling_.clear();
     forced_.clear();
-    for (int w = 0; w < k; ++w)
-        if (corner.repels(w)) repelling_.push_back(w);
     if (has_no_way_out()) {  // the search for one would not come to an end
         sides_.assign(static_cast<std::size_t>(k), 0);
-        add_found(false);
-        return Verdict::unique;
+        return add_found(false);
     }
     box_.resize(k, corner.rank);
     for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
@@ -77,8 +94,6 @@ Verdict TransitionSolver::decide(const Corner& corner) {
     if (cut_short_ && !list_by_cells()) climb();
     if (!repelling_.empty() && repelling_.size() <= kMostStood) search_standing();
     if (found_count_ == 0) stand_on_all();
-    if (found_count_ == 0) return Verdict::undecided;
-    return found_count_ == 1 ? Verdict::unique : Verdict::branching;
 }
 
 /// The velocity of least norm for the present choices; an open repelling boundary contributes the middle of its

@@ -1,6 +1,7 @@
 /// What a neuron does where it meets its boundaries: cross, slide, leave, or branch (docs/design/corners.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,6 +41,7 @@ struct Corner {
     bool attracts(int i) const noexcept { return kink(i) < -kink_tol(); }
     /// Resizes all arrays; their memory is kept, so a smaller problem after a larger one allocates nothing.
     void resize(int size, int rank_of_span);
+    bool operator==(const Corner&) const = default;
 };
 
 /// One continuation: a side for every boundary, 0 where the neuron stays on it.
@@ -58,6 +60,7 @@ enum class Verdict { unique, branching, undecided };
 /// repelling boundary it is one again. The search over those sides discards choices by a bound: the solution moves by
 /// no more than the contributions that it depends on. Where the cells of the repelling boundaries are fewer than what
 /// it has looked at, these are tried one by one.
+/// The last long search for each sign of the output weight is kept: neurons that start at w = 0 stand at one corner.
 class TransitionSolver {
   public:
     Verdict decide(const Corner& corner);
@@ -79,6 +82,13 @@ class TransitionSolver {
     /// with half its kink as uncertainty. `pinned`: the neuron stays on it.
     enum class Choice : std::uint8_t { below, above, pinned, open };
 
+    struct Decision {
+        Corner corner;
+        std::vector<Continuation> found;
+        bool cut_short = false;
+    };
+
+    void find_all();
     void search();
     int count_cells() const;
     bool list_by_cells();
@@ -123,6 +133,7 @@ class TransitionSolver {
     bool cut_short_ = false;
     std::vector<Continuation> found_;  // the first found_count_ are valid; the others keep memory
     std::size_t found_count_ = 0;
+    std::array<Decision, 2> kept_;
 };
 
 }  // namespace reluflow
