@@ -213,3 +213,34 @@ def test_an_error_that_ends_at_zero_lets_no_neuron_go(X, y, W, a, rtol):
     left = [e for e in sol.events if e.sample == zero and e.kind.startswith("cross_down")]
     assert left  # the last active neuron
     assert (sol.final.pattern[:, zero] <= 0).all()
+
+
+@pytest.mark.parametrize("seed", [9, 108, 121, 130])
+def test_no_error_drives_a_neuron_from_the_origin_towards_targets_below_its_output(seed: int) -> None:
+    """Targets are at most 0 and outputs at least 0, so a neuron with a > 0 at w = 0 stays there for ever.
+
+    All boundaries meet there. An error that ended at zero went on through it by the series of the step: a branch point,
+    after which the neuron went away by as much as the run is off, and took other ways later than the exact one.
+    """
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 7))
+    X = rng.standard_normal((n, 2)).round(2)
+    y = -rng.integers(0, 3, n).astype(float)
+    W = np.vstack([np.zeros(2), rng.standard_normal((3, 2)).round(2)])
+    a = np.linalg.norm(W, axis=1)
+    a[0] = 0.3
+    sol = rf.integrate(rf.Dataset(X, y), rf.Network(W, a), until=3.0, loss="squared")
+    assert sol.status == "reached_time"
+    assert len(sol.branchings) == 0
+    assert {event.kind for event in sol.events if event.neuron == 0} == {"start_slide"}
+    assert any(event.kind == "cross_down" and y[event.sample] == 0 for event in sol.events)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_a_sample_that_weighs_less_than_a_step_knows_wakes_no_dead_neuron(rtol: float) -> None:
+    # λ of the second sample is 1e-15 of that of the first, and its series passed zero: a branch, or a way out and back.
+    sol = hostile.problem("norms", 101066).run(rtol=rtol)
+    assert len(sol.branchings) == 0
+    dead = {event.neuron: event.t for event in sol.events if event.kind == "die"}
+    assert dead
+    assert all(event.t <= dead.get(event.neuron, np.inf) for event in sol.events)

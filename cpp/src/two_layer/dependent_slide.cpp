@@ -46,28 +46,36 @@ void WayOut::tell(Corner& corner) const {
 }
 
 Leave DependentSlide::first_leave(int piece, double end, const SlidingSet& held, bool output_positive, double weight) {
-    const double begin = motion_.piece(piece).begin;
-    read(piece, held, output_positive);
-    first_ = {};
     weight_ = weight;
     unknown_ = 2.0 * motion_.acting_error(weight);
     piece_ = piece;
-    Basis basis;
-    classify(basis, output_positive);
+    read(piece, held, output_positive);
     way_out_.boundaries = set_;
     way_out_.sides.clear();
-    if (!settle(basis)) {
-        leave_by_pull(0.0);
-        first_.u = first_.seen = begin;
-        return first_;
+    for (double begin = motion_.piece(piece).begin;;) {
+        const double length = end - begin;
+        first_ = {};
+        close();
+        Basis basis;
+        classify(basis, output_positive);
+        if (!settle(basis)) {
+            leave_by_pull(0.0);
+            first_.u = first_.seen = begin;
+            return first_;
+        }
+        const double turned = first_change_of_kink(length);
+        if (turned < length) first_ = {turned, set_.front(), 0, kUnknownJump, turned};  // and no way out is known
+        const double closed = first_to_close(length);
+        follow_all(std::move(basis), std::min({length, turned, closed}));
+        if (first_.u <= std::min(length, closed)) {
+            first_.u += begin;
+            first_.seen += begin;
+            return first_;
+        }
+        if (closed >= length) return {};
+        go_on_from(closed);
+        begin += closed;
     }
-    const double length = first_change_of_kink(end - begin);
-    if (length < end - begin) first_ = {length, set_.front(), 0, kUnknownJump, length};  // and no way out is known
-    follow_all(std::move(basis), std::min(end - begin, length));
-    if (first_.u > end - begin) return {};
-    first_.u += begin;
-    first_.seen += begin;
-    return first_;
 }
 
 void DependentSlide::follow_all(Basis basis, double end) {
@@ -107,6 +115,7 @@ void DependentSlide::read(int piece, const SlidingSet& held, bool output_positiv
     rest_.resize(order_ + 1, rank);
     attracts_.assign(set_.size(), 1);
     rises_.assign(set_.size(), 1);
+    closes_.assign(set_.size(), 0);
     sign_ = output_positive ? 1.0 : -1.0;
     const double begin = motion_.piece(piece).begin;
     Coefficients below{};
@@ -130,7 +139,8 @@ void DependentSlide::classify(Basis& basis, bool output_positive) {
         drop_noise(kinks_.row(w).data(), order_, kink_noise);
         const double* kink = kinks_.row(w).data();
         const double* leading = std::find_if(kink, kink + order_ + 1, [](double c) { return c != 0.0; });
-        const bool repels = leading != kink + order_ + 1 && *leading > 0.0;
+        const auto sign = signs_.of(set_[w]);
+        const bool repels = leading != kink + order_ + 1 && (sign ? sign_ * *sign : *leading) > 0.0;
         if (!repels) kinks_.row(w) *= -1.0;
         attracts_[static_cast<std::size_t>(w)] = stands_ || !repels;
         rises_[static_cast<std::size_t>(w)] = repels == output_positive;
@@ -185,21 +195,6 @@ bool DependentSlide::settle(Basis& basis) {
     }
     for (const int w : basis.boundaries) basis.places[static_cast<std::size_t>(w)] = Place::basic;
     return static_cast<int>(basis.boundaries.size()) == rank;
-}
-
-/// Samples on one boundary may pull against each other, and the weight of an error can pass zero: then an attracting
-/// boundary can become a repelling one. A kink that only tends to zero, as where samples balance or are fitted, passes
-/// it by errors of their weights, and has not.
-double DependentSlide::first_change_of_kink(double end) const {
-    const double noise = kCornerUlps * std::numeric_limits<double>::epsilon() * weight_ + unknown_;
-    double first = end;
-    for (std::size_t w = 0; w < set_.size(); ++w) {
-        if (motion_.data().samples_of(set_[w]).size() < 2 && !motion_.waveform().is_linear()) continue;
-        Coefficients kink{};
-        std::copy_n(kinks_.row(static_cast<Index>(w)).data(), order_ + 1, kink);
-        first = std::min(first, known_fall(kink, order_, noise, first).at);
-    }
-    return first;
 }
 
 double DependentSlide::pull(const Basis& basis, int w, int k) const {

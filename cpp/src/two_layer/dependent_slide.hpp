@@ -12,6 +12,7 @@
 #include "hybrid/sliding_set.hpp"
 #include "hybrid/transition.hpp"
 #include "numeric/box_least_squares.hpp"
+#include "two_layer/hits_sign.hpp"
 #include "two_layer/leaving.hpp"
 #include "two_layer/neuron_motion.hpp"
 
@@ -50,7 +51,8 @@ class DependentSlide {
   public:
     /// With `stands`, a neuron keeps standing on repelling boundaries that it could leave, for as long as the pulls of
     /// all boundaries can add up to what it takes: their intervals are used like those of attracting ones.
-    DependentSlide(const NeuronMotion& motion, bool stands) : motion_(motion), stands_(stands) {}
+    DependentSlide(const NeuronMotion& motion, const WeightSigns& signs, bool stands)
+        : motion_(motion), signs_(signs), stands_(stands) {}
 
     /// Until `end`. `weight` is Σ p_i |x_i| of what acts on the neuron. It stays for as long as the pull is beyond what
     /// the boundaries take up by no more than is known of it, as on independent boundaries (HitFinder).
@@ -91,6 +93,9 @@ class DependentSlide {
     void pose(const Basis& basis);
     bool settle(Basis& basis);
     double first_change_of_kink(double end) const;
+    double first_to_close(double end);
+    void close();
+    void go_on_from(double u);
     void follow(Basis basis, double end, int depth);
     void follow_all(Basis basis, double end);
     bool has_few_lines() const;
@@ -117,11 +122,13 @@ class DependentSlide {
     double pull(const Basis& basis, int w, int k) const;
 
     const NeuronMotion& motion_;
+    const WeightSigns& signs_;
     bool stands_;
     int order_ = 0;
     std::vector<int> set_;        // the boundaries
     std::vector<char> attracts_;  // or has no kink
     std::vector<char> rises_;
+    std::vector<char> closes_;  // what its samples weigh has come to zero, which it cannot pass
     Matrix normals_;            // (set, rank), coordinates in the span
     Matrix below_, above_;      // (set, order + 1)
     Matrix kinks_;              // positive while the class of the boundary is what it was at the start

@@ -37,8 +37,9 @@ void wait_for_pull(const double* multiplier, int stride, double sign, Coefficien
 
 HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
     : motion_(motion),
+      signs_(motion),
       stands_(stands),
-      slide_(motion, stands),
+      slide_(motion, signs_, stands),
       beside_(motion),
       coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
@@ -258,10 +259,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             noise = pull_noise(count, sides, begin);
         const double sign = interval_sign(range, length, noise.rounding, output_positive);
         for (const std::int8_t side : {std::int8_t{-1}, std::int8_t{1}}) {
-            for (int k = 0; k <= order; ++k) {
-                const double beta = multipliers_[k * count + h];
-                gap[k] = sign * (side < 0 ? beta - below[k] : above[k] - beta);
-            }
+            for (int k = 0; k <= order; ++k)
+                gap[k] = sign * side * ((side < 0 ? below[k] : above[k]) - multipliers_[k * count + h]);
             if (std::min(gap[0], gap[0] + gap[1] * length) > tail_bound(gap, order, 2, length)) continue;
             if (noise.rounding == 0.0) noise = pull_noise(count, sides, begin);
             const double answered = beside_.held_pull(piece, boundary, side, zero_tol(motion_.size(piece)));
@@ -270,7 +269,8 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             auto [root, seen, rests] = known_fall(gap, order, unknown, length);
             if (root <= length && is_taken_back(motion_, piece, gap, order, unknown, length)) continue;
-            if (root <= length && is_closed(boundary, begin + root, sign, unknown) && keeps_sign(boundary))
+            const bool is_shut = root <= length && is_closed(boundary, begin + seen, sign, unknown);
+            if (is_shut && sign * signs_.of(boundary).value_or(-sign) >= 0.0)  // attracts, so that it cannot repel
                 wait_for_pull(multipliers_.data() + h, count, -side * sign, gap, order, unknown, length, root, seen);
             if (begin + root >= hit.u) continue;
             // The rate on the side of a repelling boundary whose end is reached turns towards it: to the other one.

@@ -13,12 +13,10 @@
 #include "hybrid/transition.hpp"
 #include "two_layer/dependent_slide.hpp"
 #include "two_layer/held_beside.hpp"
+#include "two_layer/hits_sign.hpp"
 #include "two_layer/neuron_motion.hpp"
 
 namespace reluflow {
-
-class Expansion;
-class Parameters;
 
 enum class HitKind : std::uint8_t { none, boundary, release, output_sign };
 
@@ -54,11 +52,10 @@ class HitFinder {
   public:
     /// `stands`: see DependentSlide.
     HitFinder(const NeuronMotion& motion, bool stands);
-    /// The network, which tells of errors that cannot pass zero; without it any may.
     void watch(const Parameters& parameters, const Expansion& expansion) noexcept {
-        parameters_ = &parameters;
-        expansion_ = &expansion;
+        signs_.watch(parameters, expansion);
     }
+    const WeightSigns& signs() const noexcept { return signs_; }
 
     /// First time a boundary of `candidates` is reached on (begin, end] of the piece. Sides are those of the neuron on
     /// the piece.
@@ -120,7 +117,6 @@ class HitFinder {
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
     double output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
-    bool keeps_sign(int boundary) const;
     bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
     KnownFall first_descent_to(int piece, int boundary, const Coefficients& series, std::span<const std::int8_t> sides,
                                double limit) const;
@@ -134,8 +130,7 @@ class HitFinder {
     bool is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const;
 
     const NeuronMotion& motion_;
-    const Parameters* parameters_ = nullptr;
-    const Expansion* expansion_ = nullptr;
+    WeightSigns signs_;
     bool stands_;
     DependentSlide slide_;
     HeldBeside beside_;

@@ -203,7 +203,7 @@ void LocalEvents::fill_corner(int neuron, double u, const double* gradient, doub
         corner_.boundaries[i] = boundaries_[i];
         corner_.before[i] = mode_.side(neuron, boundaries_[i]);
         corner_set_.coordinates(data_.normals().row(boundaries_[i]).data(), corner_.normal(i));
-        motion_.contribution_at(boundaries_[i], u, corner_.below[i], corner_.above[i]);
+        finder_.signs().contribution_at(boundaries_[i], u, corner_.below[i], corner_.above[i]);
     }
     corner_.weight = motion_.patience() * largest_mean_norm_;
     if (!is_plain()) corner_.weight = motion_.acting_weight(mode_.pattern().row(neuron), u);

@@ -64,7 +64,7 @@ void LocalEvents::look_ahead(double u, double way) {
         gradient_ = way * gradient_ + Eigen::Map<const Vector>(motion_.gradient() + k * rank, rank);
     corner_set_.coordinates(gradient_.data(), corner_.rest.data());
     for (int i = 0; i < corner_.size(); ++i)
-        motion_.contribution_at(boundaries_[i], u + way, corner_.below[i], corner_.above[i]);
+        finder_.signs().contribution_at(boundaries_[i], u + way, corner_.below[i], corner_.above[i]);
 }
 
 /// The time in which what decides changes by as much as the largest of the contributions, at the rates at u. Weights
