@@ -175,3 +175,17 @@ def test_random_problems_are_proved_as_they_were_integrated_or_end_with_a_reason
             shared += len(times) > len(set(zip(times, proof.events.neuron.tolist(), strict=True)))
     assert proved >= 12
     assert shared >= 3 or kind == "normal"
+
+
+def test_two_boundaries_that_are_one_to_a_neuron_that_slides_are_named_dependent() -> None:
+    """Of Boolean data: on the boundary of 100 the rows 011 and 111 are one, which the neuron meets while it slides."""
+    rng = np.random.default_rng(0)
+    rows = np.array(list(itertools.product([0.0, 1.0], repeat=3)))[1:]
+    data = rf.Dataset(rows[rng.integers(0, 7, 14)], rng.choice([-1.0, 1.0], 14))
+    sol = rf.integrate(data, rf.Network.init(5, 3, scale=0.1, seed=0), until=20.0)
+    proof = rf.prove(sol)
+    assert proof.reason == "dependent_boundaries"
+    met = [e for e in sol.events if e.neuron == proof.neuron and abs(e.t - proof.t_reason) < 1e-6]
+    assert {tuple(data.X[e.sample]) for e in met} == {(0.0, 1.0, 1.0), (1.0, 1.0, 1.0)}
+    held = sol.pattern(proof.proved_until * (1 - 1e-6))[proof.neuron] == 0
+    assert {tuple(row) for row in data.X[held]} == {(1.0, 0.0, 0.0)}

@@ -77,7 +77,7 @@ enum class Reason : std::uint8_t {
     sign_of_output,        // an output weight is not certainly away from zero
     multiplier,            // a multiplier is not certainly within its bounds while a neuron slides
     release_slope,         // the rate at which a multiplier meets its bound has no certain sign
-    dependent_boundaries,  // boundaries on which a neuron slides are not certainly independent
+    dependent_boundaries,  // boundaries on which a neuron slides, or which it meets there, may be dependent
     precision,             // the doubles end: overflow, a margin out of range, time that does not advance
     unsupported,           // an event of a kind that is not proved
     stopped                // the caller asked for the end

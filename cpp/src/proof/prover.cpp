@@ -223,6 +223,16 @@ void Prover<Real>::choose_order(double used) {
     order_ = std::clamp(order_ + change, kLowestOrder<Real>, std::max(highest, kLowestOrder<Real>));
 }
 
+/// Whether a neuron that slides comes to two boundaries at once that are one in what it slides along.
+template <class Real>
+bool Prover<Real>::meets_dependent(std::size_t neuron, Index claimed, Index other) const {
+    std::vector<Index> rows = neurons_[neuron].held.rows();
+    if (rows.empty() || samples_.boundaries.same(claimed, other)) return false;
+    if (std::ssize(rows) + 1 >= samples_.d) return false;  // it passes the origin, where all meet
+    rows.insert(rows.end(), {claimed, other});
+    return !HeldSet(samples_, rows).independent();
+}
+
 /// What to say of a step that cannot be proved at any length.
 template <class Real>
 Failure Prover<Real>::refusal(Failure failure) const {
@@ -235,6 +245,9 @@ Failure Prover<Real>::refusal(Failure failure) const {
         failure.reason = Reason::unsupported;
         failure.sample = book_.of_neuron[j][next].sample;
     }
+    if (failure.reason == Reason::event_not_excluded && next < book_.of_neuron[j].size() &&
+        meets_dependent(j, book_.of_neuron[j][next].sample, failure.sample))
+        failure.reason = Reason::dependent_boundaries;
     return failure;
 }
 

@@ -42,6 +42,7 @@ class Prover {
     void commit();
     void record(const Crossing<Real>& event);
     double put_on_boundaries(ProvedNeuron<Real>& neuron) const;
+    bool meets_dependent(std::size_t neuron, Index claimed, Index other) const;
     Failure refusal(Failure failure) const;
     double first_overdue() const;
     ProofRecord finish(Failure failure);

@@ -25,7 +25,7 @@ MESSAGES = {
     "sign_of_output": "an output weight is not certainly away from zero at an event",
     "multiplier": "the multiplier of a boundary on which a neuron slides is not certainly within its bounds",
     "release_slope": "the rate at which a multiplier meets its bound has no certain sign",
-    "dependent_boundaries": "the boundaries on which a neuron slides are not certainly independent",
+    "dependent_boundaries": "boundaries on which a neuron slides, with those that it meets there, may be dependent",
     "precision": "numbers have no digits left: a margin beyond 700 (600 with 32 digits), or time that does not advance",
     "unsupported": "the next event is of a kind that is not proved: a branch, or one at the start",
     "start_on_boundary": "the solution does not say which pre-activations are zero at the start, or another sign there",
