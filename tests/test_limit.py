@@ -10,6 +10,7 @@ from scipy.optimize import brentq, nnls
 from scipy.special import expit
 
 import reluflow as rf
+from reluflow.limits._limit_of import limit_of
 
 OBTUSE = rf.datasets.wang_pilanci("obtuse")
 
@@ -373,3 +374,17 @@ def test_the_text_says_kind_margin_and_verdict():
         assert not array.flags.writeable
     with pytest.raises(AttributeError):
         limit.margin = 1.0
+
+
+def test_the_limit_is_that_of_all_samples_however_few_the_program_begins_with(monkeypatch):
+    """Samples that it leaves out at first join where they are violated: of 365 here about forty are support."""
+    data = rf.datasets.digits(3, 5)
+    net = rf.Network.init(20, data.d, scale=0.1, seed=0)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e4), rtol=1e-6)
+    limits = []
+    for first in (20, data.n):
+        monkeypatch.setattr("reluflow.limits._direction._FIRST_SAMPLES", first)
+        monkeypatch.setattr("reluflow.limits._direction._PER_WEIGHT", 0)
+        limits.append(limit_of(data, sol.final, sol.loss))
+    np.testing.assert_allclose(limits[0].duals, limits[1].duals, atol=1e-10 * limits[1].duals.max())
+    np.testing.assert_allclose(limits[0].network.theta, limits[1].network.theta, atol=1e-10)

@@ -135,11 +135,19 @@ void NodeKernels::add_block(double rapidity, double factor, Eigen::Ref<Matrix> b
     change() = s * (c * with_output() + s * with_gradient()) + (c - 1.0) * turned * along() +
                c * ((c - 1.0) * with_gradient() + s * with_output()) +
                s * ((c - 1.0) * along_square_ + s * square_) * along();
-    const auto change_row = change().transpose();
-    const auto along_row = along().transpose();
-    for (Index k = 0; k < count(); ++k)  // in one pass: most of the work is to bring the block
-        block.row(k) += (factor * turned) * products().row(k) + (factor * c) * gram().row(k) +
-                        (factor * along_[k]) * change_row + (factor * s * with_output_[k]) * along_row;
+    const double* const changes = change_.data();
+    const double* const alongs = along_.data();
+    for (Index k = 0; k < count(); ++k) {  // in one pass: most of the work is to bring the block
+        const double of_product = factor * turned;
+        const double of_gram = factor * c;
+        const double of_change = factor * along_[k];
+        const double of_along = factor * s * with_output_[k];
+        const double* const product = products_.data() + k * count();
+        const double* const square = gram_.data() + k * count();
+        double* const row = &block(k, 0);
+        for (Index l = 0; l < count(); ++l)
+            row[l] += of_product * product[l] + of_gram * square[l] + of_change * changes[l] + of_along * alongs[l];
+    }
 }
 
 }  // namespace reluflow

@@ -25,8 +25,9 @@ from ._on_the_way import events_to_come
 from ._path import solve
 from ._state import State
 
-# Samples that the cone program looks at first, in order of their margins; others join when they are violated.
-_FIRST_SAMPLES = 150
+# The cone program looks first at so many samples of the smallest margins, or at so many times as many as have weight if
+# that is more. Others join when they are violated. Its work grows with the square of their number.
+_FIRST_SAMPLES, _PER_WEIGHT = 40, 2
 # Largest residual of a certified limit; polished ones reach 1e-15.
 CERTIFIED_TOL = 1e-11
 _NO_MASS = 1e-13  # masses below this part of the largest are rounding of a zero: their group may leave its cell
@@ -146,7 +147,8 @@ def _solve(state: State, core: Core) -> _Solution | None:
     data, groups = state.data, state.groups
     grows = np.flatnonzero(~core.rests)
     order = grows[np.argsort(state.margins[grows], kind="stable")]
-    samples = np.sort(order[:_FIRST_SAMPLES])
+    weigh = int((state.log_weights[grows] > state.log_weights[grows].max() + np.log(_COUNTS)).sum())
+    samples = np.sort(order[: max(_FIRST_SAMPLES, _PER_WEIGHT * weigh)])
     fixed, back, forth = _core_rows(state, core)
     while True:
         D = np.concatenate((_signed_maps(state, samples), fixed), axis=1)
@@ -241,9 +243,8 @@ def _point(state: State, D: FloatArray, samples: IntArray, at_rest: FloatArray) 
     # A group that grows as fast as the live ones is one of them where the network is not unique: the flow tells.
     u = np.einsum("ckd,k->cd", D, point.dual)
     live = (point.live | (np.abs(np.linalg.norm(u, axis=1) - 1) <= _RATE_TOL)) & ~_shrink(state, u)
-    if not point.free.duals and not point.free.masses and (live == point.live).all():
-        return point
-    if values is None:
+    is_unique = not point.free.duals and not point.free.masses and (live == point.live).all()
+    if is_unique or values is None:
         return point
     own = _accepted(D, polish(D, n_free, *nearest(D, n_free, point, live, values)), k)
     if own is None and point.error > tolerance(D, point):
