@@ -125,8 +125,9 @@ void DualSeries::start_clocked(const Matrix& F) {
     top = std::max(top, least);
     if (std::isinf(top)) top = p_[0].maxCoeff();  // nothing moves anything
     double sum = std::exp(least - top);
+    const double largest = decays() ? kLargestIdle * std::exp(kLogIdle) : kLargestIdle;  // D may be so far below decay
     for (Index i = 0; i < samples(); ++i) {
-        p_[0](i, 0) = std::min(std::exp(seen(p_[0](i, 0) - top)), kLargestIdle);
+        p_[0](i, 0) = std::min(std::exp(seen(p_[0](i, 0) - top)), largest);
         if (!is_idle(i)) sum += p_[0](i, 0);
     }
     if (sum == 0.0) sum = p_[0].sum();
@@ -180,7 +181,13 @@ double DualSeries::largest_dual(int k) const noexcept {
 }
 
 Matrix DualSeries::rounding(const Matrix& sizes) const {
-    if (loss_ != Loss::squared) return kDualRounding * duals_[0].cwiseAbs();
+    if (loss_ != Loss::squared) {
+        Matrix all = kDualRounding * duals_[0].cwiseAbs();
+        const double most = largest_dual(0);
+        for (Index i = 0; i < samples() && most > 0.0; ++i)  // an idle sample pulls at nothing, and may weigh far more
+            if (is_idle(i)) all.row(i) = all.row(i).cwiseMin(kDualRounding * most);
+        return all;
+    }
     return counts_.asDiagonal() * (kDualRounding * (targets_.cwiseAbs() + sizes));
 }
 

@@ -19,8 +19,9 @@ namespace reluflow::layered {
 
 enum class Loss { exponential, logistic, squared, cross_entropy };
 
-/// What an idle sample may weigh, in units of all others: its sign alone says what slides on it.
-inline constexpr double kLargestIdle = 1e100;
+/// What an idle sample may weigh, in units of all others: its sign alone says what slides on it, and beside more than
+/// that nothing would be left of the digits of others.
+inline constexpr double kLargestIdle = 1e7;
 
 /// Throws InvalidArgument for an unknown name.
 Loss layered_loss(std::string_view name);
