@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import reluflow as rf
 from reluflow.layered._frozen import Frozen
@@ -52,3 +54,38 @@ def test_the_weight_of_an_idle_sample_hides_no_multiplier() -> None:
     assert (last.unit, last.sample, last.kind) == (2, 13, "cross_up")
     for mu, back in multipliers_of_slides(sol, 33.0):
         assert min(0.0, back) - 1e-9 <= mu <= max(0.0, back) + 1e-9
+
+
+@pytest.mark.parametrize("seed", [8, 95])
+def test_the_limit_beside_samples_at_rest_is_that_of_the_two_layer_core(seed: int) -> None:
+    data, net, loss = survey(seed)
+    width = net.n_parameters // (data.d + 1)
+    W, a = net.theta[: width * data.d].reshape(width, data.d), net.theta[width * data.d :]
+    two = rf.integrate(data, rf.Network(W, a), loss=loss, until=rf.Stop(limit=True, seconds=30)).limit
+    sol = rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True, seconds=30))
+    assert (sol.status, two.certified) == ("reached_limit", True)
+    assert (sol.limit.kind, sol.limit.margin) == ("direction", 0.0)
+    np.testing.assert_allclose(sol.limit.network(data.X).ravel(), two.network(data.X), rtol=0, atol=1e-12)
+    rests = two.reason.split(";")[0]
+    assert "margins that stay finite" in rests
+    assert rests in sol.limit.reason
+
+
+@pytest.mark.parametrize("seed", [12, 15])
+def test_a_deep_limit_beside_samples_at_rest_is_a_kkt_point(seed: int, tmp_path: Path) -> None:
+    data, net, loss = survey(seed)
+    sol = rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True, seconds=60))
+    assert sol.status == "reached_limit", sol.message
+    found = sol.limit
+    assert "margins that stay finite" in found.reason
+    assert np.ptp(found.layer_norms) < 1e-9  # as of every KKT point of layers in a row
+    q = data.y * found.network(data.X).ravel()
+    grows = q > 1e-3 * q.max()
+    assert np.abs(q[~grows]).max() < 1e-12
+    # The least of those that grow is that of the multipliers: (L Σ λ)^(-L/2).
+    assert q[grows].min() == pytest.approx((3 * np.abs(found.duals).sum()) ** -1.5, rel=1e-9)
+    assert set(found.support) <= set(np.flatnonzero(grows))
+    sol.save(tmp_path / "run.npz")
+    again = rf.load(tmp_path / "run.npz").limit
+    assert again.reason == found.reason
+    np.testing.assert_array_equal(again.network.theta, found.network.theta)

@@ -183,9 +183,12 @@ def test_margins_that_grow_beside_samples_at_rest_are_no_critical_point(loss: An
     start = net._with(np.concatenate([part.ravel() for part in (first, second, last)]))
     data = (X, (labels + 1) // 2) if classes else rf.Dataset(X, labels)
     found = rf.integrate(data, start, until=1e-300, loss=loss).limit
-    assert (found.kind, found.certified) == ("finite", False)
-    assert found.residuals.largest < 1e-20
-    assert found.reason == "margins that grow for ever beside samples at rest: samples 2"
+    assert (found.kind, found.certified) == ("finite" if classes else "direction", False)
+    if classes:
+        assert found.residuals.largest < 1e-20
+        assert found.reason == "margins that grow for ever beside samples at rest: samples 2"
+    else:  # units are far from balanced: such a direction is not that of a KKT point
+        assert found.reason.startswith("stationarity does not hold")
 
 
 @pytest.mark.parametrize("classes", [False, True])

@@ -28,7 +28,7 @@ LOG_NORMS = (8.0, 10.0, 12.0, 14.0, 18.0, 24.0, 32.0, 44.0, 60.0, 80.0, 110.0, 1
 _MOST = 4e10
 _AGAIN = 1e7
 # A sample of which the weight is smaller by more e-foldings has none.
-_NO_WEIGHT = 600.0
+NO_WEIGHT = 600.0
 # Parameters of which less is left lose their digits.
 _SMALLEST = 1e-290
 
@@ -47,6 +47,7 @@ class LayersBeyond:
         if self.whole._problem.counts is not None:
             with np.errstate(divide="ignore"):  # samples that do not count
                 self._log_counts = np.log(self.whole._problem.counts)
+        self._loss = self.whole._problem.loss
         self._degree = degree_of(self.whole.initial.nodes)[0]
         self._shift = 0
         self._sums = {"n_steps": 0, "order_sum": 0, "n_event_sets": 0, "seconds": 0.0}
@@ -66,11 +67,13 @@ class LayersBeyond:
         """The logarithm of |θ| of the flow."""
         return math.log(float(np.linalg.norm(self._state["theta"]))) + self._shift * math.log(2)
 
+    def _frozen(self) -> Frozen:
+        whole, state = self.whole, self._state
+        return Frozen(whole.initial.nodes, whole._problem.X, state["sides"], state["modes"], whole.initial.n_parameters)
+
     def _margins(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Return y f, and of which samples it moves a parameter."""
-        problem, whole = self.whole._problem, self.whole
-        state, count = self._state, whole.initial.n_parameters
-        frozen = Frozen(whole.initial.nodes, problem.X, state["sides"], state["modes"], count)
+        problem, state, frozen = self.whole._problem, self._state, self._frozen()
         q = problem.targets[:, 0] * np.asarray(frozen.outputs(state["theta"]))[:, 0]
         moves = frozen.gradients(state["theta"], np.arange(len(q))).any(axis=1)
         return np.asarray(q), np.asarray(moves & np.isfinite(self._log_counts))
@@ -83,13 +86,16 @@ class LayersBeyond:
             return
         below = np.where(used, q - self._log_counts, np.inf)  # -log of the weights
         first = int(np.argmin(below))
-        kept = np.ldexp(q - q[first], -by * self._degree) - np.minimum(below - below[first], _NO_WEIGHT)
+        kept = np.ldexp(q - q[first], -by * self._degree) - np.minimum(below - below[first], NO_WEIGHT)
         self._log_counts = np.where(used, np.minimum(kept, 0.0), self._log_counts)
+        self._hold_smaller(by)
+        self._state["log_t"] = math.ldexp(self._state["log_t"], -by * self._degree)
+        self._state["t"] = math.exp(self._state["log_t"]) if self._state["log_t"] < math.log(1e300) else math.inf
+
+    def _hold_smaller(self, by: int) -> None:
         self._state["theta"] = np.ldexp(self._state["theta"], -by)
         if "balance" in self._state:  # not in files of earlier versions
             self._state["balance"] = np.ldexp(self._state["balance"], -2 * by)
-        self._state["log_t"] = math.ldexp(self._state["log_t"], -by * self._degree)
-        self._state["t"] = math.exp(self._state["log_t"]) if self._state["log_t"] < math.log(1e300) else math.inf
         self._shift += by
 
     def leg(self, log_norm: float, criteria: dict[str, float | int], hook: Hook | None, period: float) -> Any:
@@ -98,11 +104,15 @@ class LayersBeyond:
         own = math.log(float(np.linalg.norm(self._state["theta"])))
         room = math.log(_MOST / float(q[used].min())) / self._degree
         end = min(own + room, log_norm - self._shift * math.log(2))
-        asked = replace(self.asked, criteria={**criteria, "log_norm": end})
+        return self._run({**criteria, "log_norm": end}, hook, period)
+
+    def _run(self, criteria: dict[str, float | int], hook: Hook | None, period: float) -> Any:
+        """Integrate from the state with what the samples count by now, and take the end for the state."""
+        asked, n = replace(self.asked, criteria=criteria), len(self._log_counts)
         counts = np.where(np.isfinite(self._log_counts), np.exp(self._log_counts), 0.0)
-        problem = replace(self.whole._problem, counts=counts)
+        problem = replace(self.whole._problem, counts=counts, loss=self._loss)
         model = problem.new_model(self._state)
-        options = core_options(asked.settings(-math.inf, len(q)), asked, len(q))
+        options = core_options(asked.settings(-math.inf, n), asked, n)
         raw = model.run(self._state, {**options, "hook_period": period}, self._telling(hook))
         self._state = dict(model.states(2)[-1])
         for name in self._sums:

@@ -13,6 +13,7 @@ import numpy as np
 from .._validation import freeze
 from ..layered import DeepSolution
 from ..layered._integrate import HOOK_PERIOD, Hook, Layered
+from ._layers_beside_rest import MOST_ASKED, LayersBesideRest
 from ._layers_beyond import LOG_NORMS, LayersBeyond
 from ._two_layer_solution import TwoLayerSolution
 
@@ -33,6 +34,8 @@ _AT_MARK = 1e-9
 _SETTLED = 1e-8
 _STATES = ("t", "log_t", "log_loss", "theta")
 _SUMS = ("n_steps", "order_sum", "n_event_sets", "seconds")
+# How a leg ends that is the last of its run.
+_ENDS = ("reached_seconds", "reached_steps", "interrupted", "stopped_by_callback")
 # Criteria that count what a run does.
 _COUNTED = ("events", "steps", "seconds")
 
@@ -64,7 +67,7 @@ def layers_to_limit(
         is_slow = part.status == "reached_steps" and not is_bounded
         done = part if done is None else _joined(done, part)
         goes_on = mark is not None and part.status == "reached_log_time"
-        if not (goes_on or is_slow) and part.status not in ("reached_seconds", "stationary"):
+        if not (goes_on or is_slow) and part.status not in ("reached_seconds", "stationary", "stalled"):
             return read(done)
         whole = read(done)
         try:
@@ -75,6 +78,11 @@ def layers_to_limit(
             break
         if limit.certified:
             return _with_limit(read(_ended_as(done, "reached_limit", True, "the limit is certified")), whole)
+        if whole is done and limit.kind == "direction" and _counts_work_alone(asked):
+            beside = LayersBesideRest(done, asked)
+            over = _beside_rest(beside, asked, began, hook, period) if beside.is_settled else None
+            if over is not None:
+                return read(over)
         if is_slow:
             end = f"log t = {done.log_t_end:.4g}, {_MOST_STEPS:,} steps after it was last asked for"
             return _with_limit(read(_not_certified(done, end, limit.reason)), whole)
@@ -105,23 +113,60 @@ def _beyond(beyond: LayersBeyond, asked: Layered, began: float, hook: Hook | Non
             leg = beyond.leg(mark, left.criteria, hook, period)
             ended = None if leg["status"] == "reached_log_norm" else leg
         found, end = beyond.solution(), f"log |θ| = {beyond.log_norm:.4g}"
-        if ended is not None and ended["status"] in ("interrupted", "stopped_by_callback"):
-            return _ended_as(found, ended["status"], ended["success"], ended["message"])
-        try:
-            limit = found.limit
-        except KeyboardInterrupt:
-            return _ended_as(found, "interrupted", False, "interrupted while the limit was sought")
-        if limit.certified:
-            done = _ended_as(found, "reached_limit", True, f"the limit is certified, at {end}")
-            return _with_limit(done, found)
-        if ended is not None and ended["status"] in ("reached_seconds", "reached_steps"):
-            return _with_limit(_ended_as(found, ended["status"], ended["success"], ended["message"]), found)
+        over = _ended_by_leg(found, ended, end)
+        if over is not None:
+            return over
         if ended is not None:
             end += f", where the flow was not continued ({ended['status']})"
             break
-        if limit.turn <= _SETTLED:
+        if found.limit.turn <= _SETTLED:
             break
     return _with_limit(_not_certified(found, end, found.limit.reason), found)
+
+
+def _beside_rest(
+    beside: LayersBesideRest, asked: Layered, began: float, hook: Hook | None, period: float
+) -> DeepSolution | None:
+    """Go on beside samples at rest, until the limit is certified or the work is done that may be; None if they move."""
+    found, end = beside.whole, ""
+    for _ in range(MOST_ASKED):
+        ended = None
+        beside.lower()
+        while ended is None and not beside.has_grown:
+            left = _left(asked, None, beside.solution(), perf_counter() - began)
+            leg = beside.leg_beside(left.criteria, hook, period)
+            fails = leg["status"] not in ("reached_log_time", *_ENDS)
+            if found is beside.whole and (fails or not beside.is_possible):
+                return None
+            if leg["status"] != "reached_log_time":
+                ended = leg
+            elif not beside.is_possible:
+                end += ", behind which margins that stayed finite do not stay"
+                return _with_limit(_not_certified(found, end, found.limit.reason), found)
+        found, end = beside.solution(), f"log |θ| = {beside.log_norm:.4g}"
+        over = _ended_by_leg(found, ended, end)
+        if over is not None:
+            return over
+        if ended is not None:
+            end += f", where the flow was not continued ({ended['status']})"
+            break
+    return _with_limit(_not_certified(found, end, found.limit.reason), found)
+
+
+def _ended_by_leg(found: DeepSolution, ended: Any, end: str) -> DeepSolution | None:
+    """Return the run if a leg is its last: it was interrupted, has the limit, or has done the work that may be."""
+    if ended is not None and ended["status"] in ("interrupted", "stopped_by_callback"):
+        return _ended_as(found, ended["status"], ended["success"], ended["message"])
+    try:
+        limit = found.limit
+    except KeyboardInterrupt:
+        return _ended_as(found, "interrupted", False, "interrupted while the limit was sought")
+    if limit.certified:
+        done = _ended_as(found, "reached_limit", True, f"the limit is certified, at {end}")
+        return _with_limit(done, found)
+    if ended is not None and ended["status"] in ("reached_seconds", "reached_steps"):
+        return _with_limit(_ended_as(found, ended["status"], ended["success"], ended["message"]), found)
+    return None
 
 
 def _not_certified(done: DeepSolution, end: str, reason: str) -> DeepSolution:

@@ -16,8 +16,8 @@ class LayeredLimit(ReadOnly):
 
     Of kind ``direction``, a network that is homogeneous of degree L tends in direction to a KKT point of
     min ½|θ|² s.t. y_i f(x_i) >= 1 ([VSS, Problem (2)]): θ̃ = Σ λ_i ∇q_i + Σ μ_a ∇z_a with the multipliers of units that
-    slide. Of kind ``finite``, θ itself tends to the critical point given here. Of kind ``none`` no limit is claimed:
-    with biases or skips there is no such theorem in the norm of θ.
+    slide, with q_i = 0 where margins stay finite. Of kind ``finite``, θ itself tends to the critical point given here.
+    Of kind ``none`` no limit is claimed: with biases or skips there is no such theorem in the norm of θ.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class LayeredLimit(ReadOnly):
         L of f(c θ) = c^L f(θ); 0 where the network is not homogeneous.
     margin : float
         Normalised margin q_min/|θ|^L, of all samples that count, with classes that of the least f_y - f_k; as in
-        `Limit`, with L = 2 there. It is 0 where samples stay at f = 0 (`reason` says how many), and nan for the squared
-        loss and where L is 0.
+        `Limit`, with L = 2 there. It is 0 where samples stay at f = 0 (`reason` says how many) or at finite margins
+        while others grow (`reason` names them), and nan for the squared loss and where L is 0.
     duals : ndarray, shape (n,) or (n, K)
         λ_i of a direction, for margins of at least 1, with the sign of y_i: Σ |λ_i| = |θ̃|²/L, so that the least margin
-        of the samples that grow is (L Σ |λ_i|)^(-L/2). Of a critical point -∂L/∂f.
+        of the samples that grow is (L Σ |λ_i|)^(-L/2); 0 of the others. Of a critical point -∂L/∂f.
     support : ndarray, shape (k,)
         Samples with a multiplier.
     held : ndarray, shape (h, 3)

@@ -6,14 +6,17 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._linear_algebra import least_squares
-from .._validation import FloatArray, IntArray
+from .._validation import FloatArray
+from ..kinks._boundaries import names
 from ..limits._checks import UNKNOWN, Residuals
 from ..limits._growing import doubts_of_rest
+from ._balanced import balanced_at, growing_samples
 from ._boxes import RANK_TOL, multipliers_in_boxes
 from ._decayed import falls_to_zero
 from ._frozen import Frozen
 from ._gradient import Numbers, complex_duals, duals
 from ._graph import degree_of, norm_of
+from ._kkt import AFAR, NEAR, kkt_point_near
 from ._leaving import doubts_of_leaving
 from ._limit import LayeredLimit
 from ._margins import margins_at, margins_of
@@ -23,17 +26,10 @@ from ._newton import derivative, dimensions, zero_near
 from ._on_the_way import doubts_on_the_way, way_to
 from ._vanishing import doubts_of_vanishing, ends_of, vanishing_units
 
-# The active set changes a few times at most: the weights of the state choose it.
-_SET_CHANGES = 20
 # Samples whose weight is below this part of the largest are far from the margin; they come back if they are violated.
 _WEIGHT_PART = 1e-6
 # Residuals up to this are rounding of a polished point.
 _CERTIFIED_TOL = 1e-9
-# A state that is farther from the point than this may tend to another one.
-_NEAR = 0.1
-# Newton's method does not come back from farther away; nor from so many sets one after the other.
-_AFAR = 3 * _NEAR
-_TRIES_AFAR = 2
 # No such point is looked for where more than this part of θ is no pull of the samples; at most 0.17 were, near one.
 _MOST_LEFT = 0.3
 # How far the weight of a sample at f = 0 exceeds all others, at least: those of a growing network fall without end.
@@ -42,21 +38,25 @@ _OUTWEIGHS = 1e12
 _IS_WALL = 1e3
 # A dual of the squared loss below this part of its terms is rounding.
 _ROUNDING = 1e-12
+# Roundings of multipliers that cancel, by which a gradient may be off.
+_ROUNDINGS = 8.0
 # The equations of more unknowns are not set up: a dense matrix and its eigenvalues, some seconds.
 MOST_UNKNOWNS = 1500
 
 
-def limit_of_layers(net: DeepNetwork, frozen: Frozen, problem: Problem) -> LayeredLimit:
-    """Find the limit of a flow that stands at `net` in the pattern of `frozen`."""
+def limit_of_layers(
+    net: DeepNetwork, frozen: Frozen, problem: Problem, weights: FloatArray | None = None
+) -> LayeredLimit:
+    """Find the limit of a flow that stands at `net` in the pattern of `frozen`, with given -∂L/∂q or those of `net`."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # tries of Newton's method that go too far
-        return _Search(net, frozen, problem).run()
+        return _Search(net, frozen, problem, weights).run()
 
 
 class _Search:
     """What is known of the state, and the two kinds of limits."""
 
-    def __init__(self, net: DeepNetwork, frozen: Frozen, problem: Problem) -> None:
-        self.net, self.frozen = net, frozen
+    def __init__(self, net: DeepNetwork, frozen: Frozen, problem: Problem, weights: FloatArray | None) -> None:
+        self.net, self.frozen, self.weights = net, frozen, weights
         self.targets, self.loss, self.counts = problem.targets, problem.loss, problem.counts
         decay = problem.decay
         self.decay = None if decay is None or not decay.any() else decay / problem.factor  # beside the sum of losses
@@ -70,26 +70,41 @@ class _Search:
             self.used = self.used & ~self.resting
         self.degree, self.inhomogeneous = degree_of(net.nodes)
         self.f = np.asarray(frozen.outputs(net.theta))
+        self.balanced = np.empty(0, dtype=np.int64)  # samples whose margins stay finite while others grow
 
     def run(self) -> LayeredLimit:
         of_margins = self.loss in ("logistic", "exponential")
         if self._falls_to_zero():
             return self._zero()
         unknowns = len(self.net.theta) + len(self.frozen.held)
-        grows = self.decay is None and self._fits()
+        grows = self.decay is None and self.weights is None and self._fits()
         if grows and not self.degree:
             return self._unclaimed(self.inhomogeneous)
         if grows and not of_margins:
             return self._unclaimed("directions of cross-entropy are certified for two layers (rf.Network) alone")
         if unknowns > MOST_UNKNOWNS:
             return self._unclaimed(f"its equations have {unknowns:,} unknowns, {MOST_UNKNOWNS:,} can be solved")
-        return self._direction() if grows else self._finite()
+        if grows or self._find_balanced():
+            return self._direction()
+        return self._finite() if self.weights is None else self._unclaimed("margins that stayed finite do not stay")
 
     def _fits(self) -> bool:
         """Whether all samples are on their right side, so that θ grows; not if none moves it."""
         if self.loss == "squared" or not self.used.any():
             return False
         return bool((margins_of(self.f, self.targets)[self.used] > 0).all())
+
+    def _find_balanced(self) -> bool:
+        """Find the samples whose margins stay finite while all others grow, and take them for those."""
+        if self.decay is not None or not self.degree or self.loss not in ("logistic", "exponential"):
+            return False
+        lam = self._duals(self.f) if self.weights is None else self.targets * self.weights[:, None]
+        grows = growing_samples(self.frozen, self.net.theta, self.targets, lam, self.used)
+        if not len(grows):
+            return False
+        self.balanced = np.setdiff1d(np.flatnonzero(self.used), grows)
+        self.used = np.isin(np.arange(len(self.used)), grows)
+        return True
 
     # --- decay to zero ---
 
@@ -114,32 +129,23 @@ class _Search:
         state = np.asarray(self.net.theta / scale)
         fit, left = self._fit(q)
         theta, full, freedom, turn = state, fit * scale ** (L - 2), 0, np.nan
-        if left <= _MOST_LEFT and (found := self._point_near(state, np.flatnonzero(fit))) is not None:
-            theta, full, freedom = found
+        support = np.union1d(np.flatnonzero(fit), self.balanced)
+        how = (support, (self.used, self.balanced), self._turn_to)
+        if left <= _MOST_LEFT and (point := kkt_point_near(self.frozen, y, state, *how)) is not None:
+            theta, full, freedom = point
             turn = self._turn_to(theta)
-        margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
-        residuals = self._checked(theta, full * y, margins - 1.0)
-        reasons = self._doubts(residuals, turn) or self._leaving(theta, full * y, state)
         unit = theta / float(np.linalg.norm(theta))
+        felt, reasons = full, list[str]()
+        if len(self.balanced):
+            at = (q[self.balanced], self.balanced, self.loss, self.weights)
+            found = balanced_at(self.frozen, unit, y, self.counts, *at)
+            felt, reasons = (full, [found]) if isinstance(found, str) else (found.outweighing(full), [])
+        levels = np.where(np.isin(np.arange(len(y)), self.balanced), 0.0, 1.0)
+        above = y * np.asarray(self.frozen.outputs(theta))[:, 0] - levels
+        residuals = self._checked(theta, felt * y, above)
+        reasons = reasons or self._doubts(residuals, turn) or self._leaving(theta, felt * y, state)
+        full = np.where(self.used, full, 0.0)
         return self._limit("direction", unit, full * y, residuals, reasons, freedom, turn)
-
-    def _point_near(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int] | None:
-        """Return a KKT point near the state with its λ and freedom, if there is one, by changes of the support."""
-        y = self.targets[:, 0]
-        tries_afar = 0
-        for _ in range(_SET_CHANGES):
-            theta, lam, freedom = self._newton(theta, support)
-            full = np.zeros(len(y))
-            full[support] = lam
-            margins = y * np.asarray(self.frozen.outputs(theta))[:, 0]
-            wrong = support[lam < 0]
-            missing = np.flatnonzero(self.used & (margins < 1.0 - _CERTIFIED_TOL))
-            tries_afar = tries_afar + 1 if self._turn_to(theta) > _NEAR else 0
-            before, support = support, np.setdiff1d(support, wrong[np.argsort(lam[lam < 0])][:1])
-            support = np.union1d(support, missing)
-            if tries_afar == _TRIES_AFAR or np.array_equal(support, before):
-                break
-        return (theta, full, freedom) if self._turn_to(theta) <= _NEAR else None
 
     def _turn_to(self, theta: FloatArray) -> float:
         """Return the angle between the state and θ."""
@@ -148,38 +154,15 @@ class _Search:
 
     def _fit(self, q: FloatArray) -> tuple[FloatArray, float]:
         """Return the λ >= 0 of samples of some weight for which Σ λ ∇q + Σ μ ∇z is nearest to θ; how far, of |θ|."""
-        near = np.flatnonzero(self.used & (np.exp(-(q - q[self.used].min())) >= _WEIGHT_PART))
+        falls = np.exp(-(q - q[self.used].min())) if self.weights is None else self.weights
+        near = np.flatnonzero(self.used & (falls >= _WEIGHT_PART * falls[self.used].max()))
         J = self.targets[near] * self.frozen.gradients(self.net.theta, near)
-        N = self.frozen.normals(self.net.theta)
+        N = np.vstack((self.frozen.gradients(self.net.theta, self.balanced), self.frozen.normals(self.net.theta)))
         scale = float(np.linalg.norm(J)) or 1.0
         found, left = nnls(np.vstack((J, N, -N)).T / scale, self.net.theta)
         fit = np.zeros(len(q))
         fit[near] = found[: len(near)] / scale
         return fit, float(left) / self.net.norm
-
-    def _newton(self, theta: FloatArray, support: IntArray) -> tuple[FloatArray, FloatArray, int]:
-        """Solve θ = Σ λ ∇q + Σ μ ∇z, q = 1 on the support, z = 0 on what slides, by least-norm steps."""
-        y, frozen, P, k = self.targets[:, 0], self.frozen, len(theta), len(support)
-        B = np.vstack((y[support, None] * frozen.gradients(theta, support), frozen.normals(theta)))
-        x = np.concatenate((theta, least_squares(B.T, theta, RANK_TOL)))
-
-        def jacobian(x: FloatArray) -> FloatArray:
-            lam = np.zeros((len(y), 1))
-            lam[support, 0] = y[support] * x[P : P + k]
-            H = derivative(lambda t: frozen.pull(t, lam, x[P + k :]).theta, x[:P])
-            B = np.vstack((y[support, None] * frozen.gradients(x[:P], support), frozen.normals(x[:P])))
-            return np.block([[np.eye(P) - H, -B.T], [B, np.zeros((len(B), len(B)))]])
-
-        x, null = zero_near(lambda x: self._equations(x, support), jacobian, x, P, lambda t: self._turn_to(t) > _AFAR)
-        return x[:P], x[P : P + k], dimensions(null[:, :P])
-
-    def _equations(self, x: FloatArray, support: IntArray) -> FloatArray:
-        P, k, y = self.frozen.count, len(support), self.targets[:, 0]
-        lam = np.zeros((len(y), 1))
-        lam[support, 0] = y[support] * x[P : P + k]
-        pull = self.frozen.pull(x[:P], lam, x[P + k :]).theta
-        margins = y * np.asarray(self.frozen.outputs(x[:P]))[:, 0]
-        return np.concatenate((x[:P] - pull, margins[support] - 1.0, self.frozen.held_values(x[:P])))
 
     # --- critical points ---
 
@@ -193,7 +176,7 @@ class _Search:
             return float(np.linalg.norm(theta - self.net.theta)) / size
 
         x, null = zero_near(
-            self._gradient, lambda x: derivative(self._gradient, x), x, P, lambda theta: distance(theta) > _AFAR
+            self._gradient, lambda x: derivative(self._gradient, x), x, P, lambda theta: distance(theta) > AFAR
         )
         theta, freedom = x[:P], dimensions(null[:, :P])
         turn = distance(theta)
@@ -234,16 +217,22 @@ class _Search:
         felt = lam2 if above is None else self._with_resting(lam2)
         mu = multipliers_in_boxes(self.frozen, theta, felt, np.asarray(aim))
         rest = self.frozen.pull(theta, lam2, mu).theta - aim
-        stationarity = float(np.linalg.norm(rest)) / self._size(theta, lam2, above is not None)
+        size = self._size(theta, lam2, above is not None)
+        stationarity = float(np.linalg.norm(rest)) / size
         wrong = self.frozen.contradicted(theta)
         if above is None:
             return Residuals(stationarity, 0.0, 0.0, wrong)
+        if len(self.balanced):  # what rounding leaves of multipliers that cancel
+            rows = self.frozen.gradients(theta, self.balanced)
+            terms = float(np.abs(lam[self.balanced]) @ np.linalg.norm(rows, axis=1))
+            stationarity = max(0.0, stationarity - _ROUNDINGS * np.finfo(np.float64).eps * terms / size)
         signed = self.targets[:, 0] * lam
-        total = float(np.abs(lam).sum())
-        complementarity = float((np.abs(lam) * np.abs(above)).max()) / total if total > 0 else 0.0
-        negative = float(np.maximum(-signed, 0.0).max()) / total if total > 0 else 0.0
+        total, used = float(np.abs(lam[self.used]).sum()), self.used
+        complementarity = float((np.abs(lam) * np.abs(above))[used].max()) / total if total > 0 else 0.0
+        negative = float(np.maximum(-signed, 0.0)[used].max()) / total if total > 0 else 0.0
+        apart = float(np.abs(above[self.balanced]).max(initial=0.0))
         return Residuals(
-            stationarity, complementarity, float(np.maximum(-above[self.used], 0.0).max()), max(wrong, negative)
+            stationarity, complementarity, max(float(np.maximum(-above[used], 0.0).max()), apart), max(wrong, negative)
         )
 
     def _leaving(self, theta: FloatArray, lam: FloatArray, scaled: FloatArray | None) -> list[str]:
@@ -317,8 +306,8 @@ class _Search:
             elif value > _CERTIFIED_TOL:
                 reasons.append(f"{name} does not hold, to {value:.2g}")
         if np.isnan(turn):
-            reasons.append(f"no KKT point was found within {_NEAR} of the state")
-        elif turn > _NEAR:
+            reasons.append(f"no KKT point was found within {NEAR} of the state")
+        elif turn > NEAR:
             reasons.append(f"the state is {turn:.2g} away from it")
         return reasons
 
@@ -337,6 +326,8 @@ class _Search:
 
     def _weights(self) -> FloatArray:
         """λ in units of its largest, which may be below the least double."""
+        if self.weights is not None:
+            return np.asarray(self.targets * self.weights[:, None])
         if self.loss in ("logistic", "exponential"):
             q = self.targets * self.f
             if not self._fits():
@@ -385,6 +376,8 @@ class _Search:
         size = float(np.linalg.norm(theta))
         if self.loss == "squared" or not self.degree:
             return float("nan")
+        if len(self.balanced):
+            return 0.0
         margins = margins_of(np.asarray(self.frozen.outputs(theta / (size or 1.0))), self.targets)
         return float(margins[self.counted].min()) + 0.0  # of -0.0 as well
 
@@ -392,6 +385,8 @@ class _Search:
         """Say what a certificate leaves open."""
         found = [f"one of a continuum of {freedom} dimensions in this pattern"] if freedom else []
         left = int(np.count_nonzero(self.resting))
+        if len(self.balanced):
+            found.append(f"margins that stay finite in this pattern: samples {names(self.balanced)}")
         return found + ([f"{left} samples are on no active path, and stay at f = 0"] if left else [])
 
 

@@ -267,7 +267,7 @@ class DeepSolution:
         """Where the flow ends, polished in the last pattern and certified: a direction, or a critical point."""
         X, end = self._problem.X, self._raw.get("beyond", self._end)
         frozen = Frozen(self.initial.nodes, X, end["sides"], end["modes"], self.initial.n_parameters)
-        return limit_of_layers(self.initial._with(np.array(end["theta"])), frozen, self._problem)
+        return limit_of_layers(self.initial._with(np.array(end["theta"])), frozen, self._problem, end.get("weights"))
 
     # --- what is conserved ---
 

@@ -54,6 +54,8 @@ def content_of(solution: DeepSolution) -> tuple[dict[str, Any], dict[str, Any]]:
     beyond = raw.get("beyond")
     if beyond is not None:
         arrays["beyond/theta"] = beyond["theta"]
+        if "weights" in beyond:
+            arrays["beyond/weights"] = beyond["weights"]
         for node, (side, mode) in enumerate(zip(beyond["sides"], beyond["modes"], strict=True)):
             arrays[f"beyond/side{node}"], arrays[f"beyond/mode{node}"] = side, mode
     problem = solution._problem
@@ -126,6 +128,8 @@ def _content(
             "modes": [arrays[f"beyond/mode{node}"] for node in range(len(net.nodes))],
             **{name: meta["beyond"][name] for name in _BEYOND},
         }
+        if "beyond/weights" in arrays:
+            raw["beyond"]["weights"] = arrays["beyond/weights"]
     X, targets = arrays["X"], arrays["targets"]
     counts, decay = (arrays.get(name) for name in _PARTS)
     settings.setdefault("weight_decay", 0.0)

@@ -121,7 +121,7 @@ def _at_rest(
     y = data.y
     values, duals = np.zeros(len(y)), np.zeros(len(y))
     if rests.any():
-        found = _minimum(basis[rests], y[rests], data.counts[rests], margins[rests], loss)
+        found = minimum_at_rest(basis[rests], y[rests], data.counts[rests], margins[rests], loss)
         if found is None:
             return None
         values[rests] = found
@@ -223,7 +223,9 @@ def resting(basis: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
     return rests
 
 
-def _minimum(basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str) -> FloatArray | None:
+def minimum_at_rest(
+    basis: FloatArray, y: FloatArray, counts: FloatArray, margins: FloatArray, loss: str
+) -> FloatArray | None:
     """Minimise Σ c_i ℓ(y_i f_i) over f in the range of `basis` by Newton steps with a line search."""
     z = least_squares(basis, y * margins, _RANK_TOL)
     if np.abs(basis @ z).max() > _MAX_VALUE:

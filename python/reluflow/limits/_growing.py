@@ -36,13 +36,13 @@ def doubts_of_rest(rows: FloatArray, weights: FloatArray, samples: IntArray, ter
     terms : float
         The size of what cancels in the gradient.
     """
-    grows = _growing(rows, weights, terms)
+    grows = growing(rows, weights, terms)
     if not len(grows):
         return []
     return [f"margins that grow for ever beside samples at rest: samples {names(np.unique(samples[grows]))}"]
 
 
-def _growing(rows: FloatArray, weights: FloatArray, terms: float) -> IntArray:
+def growing(rows: FloatArray, weights: FloatArray, terms: float) -> IntArray:
     """Find the margins of small weights that can grow while none falls."""
     sizes = np.linalg.norm(rows, axis=1)
     unseen = (sizes > 0) & (weights * sizes <= _UNSEEN * terms)
