@@ -21,15 +21,16 @@ def part_of_cancer(chosen: np.ndarray) -> rf.Dataset:
     return rf.Dataset(X[chosen] / 1000.0, np.where(y[chosen] == 0, 1.0, -1.0))
 
 
-@pytest.mark.parametrize("scale", [0.1, 0.1 * (1.0 + 1e-12)])
+@pytest.mark.parametrize("scale", [0.1 * (1.0 + part * 1e-12) for part in (0, 1, 4, 6, 8)])
 def test_late_steps_begin_with_the_weights_of_the_last_one(scale: float) -> None:
     """Those read off the margins drive neurons a thousand times as fast as the ones that hold each other within a step:
-    guesses that began with them kept steps so short that log t = 200 took 370 of them from log t = 30 on."""
+    guesses that began with them kept steps so short that log t = 200 took 370 of them from log t = 30 on. At three of
+    these scales it took 400 and more, since a kernel that turns was held on to where it led to nothing."""
     data = part_of_cancer(np.arange(60))
     net = rf.Network.init(6, 30, scale=scale, seed=0)
     sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(log_time=200.0))
     assert sol.status == "reached_log_time", sol.message
-    assert int((sol.log_t > 30.0).sum()) * sol.stats["checkpoint_stride"] < 120  # 20
+    assert int((sol.log_t > 30.0).sum()) * sol.stats["checkpoint_stride"] < 120  # 14 to 90, by rounding
 
 
 @pytest.mark.parametrize(("seed", "samples", "width"), [(47, 60, 6), (58, 100, 12), (2, 100, 12)])

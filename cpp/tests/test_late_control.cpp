@@ -151,6 +151,16 @@ void a_layer_of_careful_steps_or_of_errors_is_not_leapt_over() {
     }
 }
 
+void a_layer_of_careful_steps_is_leapt_over_behind_gentle_events() {
+    for (const LateKind kind : {LateKind::careful, LateKind::turning, LateKind::steep, LateKind::errors}) {
+        LateControl control = asked(kind);
+        control.tried(true, 6e6 * kPlain, kGain, kGain, kPlain);
+        CHECK(control.taken(1e6 * kPlain, true, kEndless, true));
+        const bool leaps = kind == LateKind::careful || kind == LateKind::turning;
+        CHECK(control.wants(kRate, kind, kEndless) == leaps);
+    }
+}
+
 void a_layer_as_long_as_the_step_before_is_not_leapt_over() {
     LateControl control = asked(LateKind::margins);
     control.tried(true, 10.0 * kPlain, kGain, kGain, kPlain);
@@ -337,6 +347,7 @@ int main() {
     a_layer_far_shorter_than_the_step_before_is_leapt_over();
     a_leap_goes_little_farther_than_the_event_that_was_seen_next();
     a_layer_of_careful_steps_or_of_errors_is_not_leapt_over();
+    a_layer_of_careful_steps_is_leapt_over_behind_gentle_events();
     a_layer_as_long_as_the_step_before_is_not_leapt_over();
     a_leap_that_misses_the_layer_is_followed_by_explicit_steps_and_tried_at_the_next_event();
     a_leap_that_is_only_too_long_is_tried_again();

@@ -95,7 +95,8 @@ double RadauStep::largest_growth(double miss) const noexcept {
     if (is_linear_) return kLargestGrowth;
     if (!is_growing_) {
         const bool regains = longest_ < kRegained * longest_before_ && iterations_ <= kFewIterations;
-        if (regains) return kLargestGrowth;
+        if (!is_steep_ && iterations_ <= 1 && miss < kFarBelow) return kFastGrowth;
+        if (regains || (!is_steep_ && iterations_ <= kFewIterations && miss < kUnseen)) return kLargestGrowth;
         return growth_to(is_turning_ ? kEnoughTurning : kEnoughCareful, kCarefulGrowth);
     }
     if (iterations_ <= 1 && miss < kFarBelow)
@@ -121,6 +122,7 @@ void RadauStep::interrupt() noexcept {
 
 bool RadauStep::refuse(double step) noexcept {
     refused_ = true;
+    if (is_positive_) turns_ = false;
     next_step_ = kShrink * step;
     return false;
 }

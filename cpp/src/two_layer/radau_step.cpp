@@ -135,12 +135,12 @@ RadauStep::~RadauStep() = default;
 void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     keeps_mass_ = expansion.waveform().keeps_mass();
     decays_ = expansion.waveform().decays();
-    const bool is_positive = !keeps_mass_ && expansion.waveform().smallest_margin() > 0.0;
+    is_positive_ = !keeps_mass_ && expansion.waveform().smallest_margin() > 0.0;
     if (!is_linear_) tolerance_ = expansion.state_error();
     growing_part_ = std::clamp(kCoarsest / tolerance_, 1.0, kGrowingPart);
     const double moved = tolerance_ * expansion.series().square() * expansion.waveform().mean_norm();
-    if (is_positive && moved > kMovedMargin) turns_ = false;
-    is_growing_ = is_positive && !turns_;
+    if (is_positive_ && moved > kMovedMargin) turns_ = false;
+    is_growing_ = is_positive_ && !turns_;
     is_steep_ = !is_linear_ && expansion.waveform().smallest_margin() < kSteep;
     layer_ = 0.0;
     behind_ = kUnlimited;
@@ -155,10 +155,19 @@ void RadauStep::begin(Expansion& expansion, double step, bool quiet) {
     // Errors that tend to zero are followed to a part of themselves, so that the end is an exponential approach.
     const double followed = std::max(kFinest, kFollowedPart / expansion.waveform().sensitivity(square_));
     if (is_linear_ && !expansion.waveform().decays()) tolerance_ = std::min(late_tolerance_, followed);
-    const double steady = decays_ ? kSteadyDecaying : is_growing_ ? kSteadyGrowing : kSteady;
-    is_steady_ = step * expansion.fastest() < steady && (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
-                 (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
+    is_steady_ = step < steady_length(expansion) && allows_steady(expansion);
     is_turning_ = turns_ && !keeps_mass_ && !is_growing_ && expansion.waveform().smallest_margin() > kSaturated;
+}
+
+bool RadauStep::allows_steady(const Expansion& expansion) const noexcept {
+    return (!expansion.sectors() || node_moments_.cols() <= kFewNeurons) &&
+           (is_linear_ || expansion.waveform().smallest_margin() > kSaturated);
+}
+
+/// The longest step over which the kernel is constant, about.
+double RadauStep::steady_length(const Expansion& expansion) const noexcept {
+    const double part = decays_ ? kSteadyDecaying : is_positive_ && !turns_ ? kSteadyGrowing : kSteady;
+    return part / expansion.fastest();
 }
 
 /// Errors are known to the rounding of their targets and of the terms of their outputs. Margins that decay balances

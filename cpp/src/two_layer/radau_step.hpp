@@ -75,6 +75,8 @@ class RadauStep {
     double plain_work(const Expansion& expansion, int order) const noexcept;
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
+    /// The same of one of the length next_step(), which becomes shorter where a constant kernel then makes it pay more.
+    double plan_next(const Expansion& expansion) noexcept;
     int iterations() const noexcept { return iterations_; }
     /// False if the last try was given up before anything was computed.
     bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0 || is_steady_; }
@@ -84,6 +86,9 @@ class RadauStep {
   private:
     static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
+    bool allows_steady(const Expansion& expansion) const noexcept;
+    double steady_length(const Expansion& expansion) const noexcept;
+    double work_of(const Expansion& expansion, double factorisation) const noexcept;
     void begin(Expansion& expansion, double step, bool quiet);
     void note_rounding(const Waveform& waveform, double terms);
     void guess(const Expansion& expansion, double step);
@@ -150,8 +155,9 @@ class RadauStep {
     bool is_linear_;
     bool keeps_mass_ = false;  // D is that of the start throughout: weights follow their margins, and have no sum
     bool decays_ = false;
-    bool is_growing_ = false;  // all margins are positive, and nothing decays
-    bool is_steep_ = false;    // some are far below zero
+    bool is_positive_ = false;  // all margins are
+    bool is_growing_ = false;   // all margins are positive, and nothing decays
+    bool is_steep_ = false;     // some are far below zero
     double tolerance_;
     double growing_part_ = 1.0;  // with positive margins the error is below its estimate by this factor at least
     double left_ = 0.0;          // what explicit steps may have left of a layer

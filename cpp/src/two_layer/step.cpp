@@ -267,7 +267,9 @@ void Stepper::foresee(double end) {
             if (event.u > end) next = std::min(next, event.u);
         }
         const double step = waveform().step();
-        if (late_control_.taken(end * step, at_event, (next - end) * step)) radau_.interrupt();
+        const double plain = late_control_.plain_step(control_.smooth(), square());
+        const bool is_gentle = effect_within(disturbances_, end, plain / step) <= budget();
+        if (late_control_.taken(end * step, at_event, (next - end) * step, is_gentle)) radau_.interrupt();
         return;
     }
     quiet_steps_ = disturbances_.empty() ? quiet_steps_ + 1 : 0;

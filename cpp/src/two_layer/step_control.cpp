@@ -125,6 +125,13 @@ double coupled_end(std::span<const Disturbance> disturbances, double budget, dou
     return std::max(low, std::min(first, end));
 }
 
+double effect_within(std::span<const Disturbance> disturbances, double end, double length) noexcept {
+    double sum = 0.0;
+    for (const auto& event : disturbances)
+        if (event.u <= end) sum += 0.5 * length * length * event.coupling;
+    return sum;
+}
+
 void list_slow_hits(std::span<const Disturbance> disturbances, double end, std::vector<SlowHit>& found) {
     found.clear();
     double most = 0.0;
@@ -224,7 +231,7 @@ void LateControl::tried(bool accepted, double next, double gain, double spent, d
     pause_ = next_pause_;
 }
 
-bool LateControl::taken(double length, bool at_event, double ahead) noexcept {
+bool LateControl::taken(double length, bool at_event, double ahead, bool is_gentle) noexcept {
     debt_ = std::max(0.0, debt_ - kRepaid * length / plain_);
     const bool went_on = goes_on_;
     goes_on_ = at_event && length == 0.0 && !went_on && barred_ == 0;
@@ -233,7 +240,8 @@ bool LateControl::taken(double length, bool at_event, double ahead) noexcept {
     else if (at_event && barred_ > 0)
         --barred_;
     if (!at_event || goes_on_) return false;
-    if (kind_ == LateKind::margins && length > kLeap * plain_) {
+    const bool may_turn = kind_ == LateKind::careful || kind_ == LateKind::turning;
+    if (may_turn ? is_gentle : kind_ == LateKind::margins && length > kLeap * plain_) {
         leaps_ = active_ = true;
         step_ = std::min({step_, kLeapGrowth * length, kEventMargin * ahead});
         return true;

@@ -28,6 +28,8 @@ struct SlowHit {
 
 /// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. U can always reach the first event.
 double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
+/// Σ_{u <= end} ½ length² coupling: what the events before `end` do within such a length behind it.
+double effect_within(std::span<const Disturbance> disturbances, double end, double length) noexcept;
 /// Lists the hits before `end` at which a neuron crosses a boundary so slowly that the events before may turn it back,
 /// though they move it by far less than the budget.
 void list_slow_hits(std::span<const Disturbance> disturbances, double end, std::vector<SlowHit>& found);
@@ -89,9 +91,11 @@ class LateControl {
     /// Reports the length that an accepted try was taken for, and whether it ends at an event. The weights have a kink
     /// there, so that explicit steps come next: then the answer is true. An event at the begin of the step is behind
     /// the next one, which can go on late; not where the last attempt at that came to another event. Nor does the layer
-    /// behind the kink have to be resolved where it is far shorter than the step: the next Radau step leaps over it,
-    /// and goes a little farther than the event that was seen next, `ahead` behind this one.
-    bool taken(double length, bool at_event, double ahead = std::numeric_limits<double>::infinity()) noexcept;
+    /// behind the kink have to be resolved where it is far shorter than the step, or, with negative margins, where the
+    /// events are gentle: within an explicit step they move no neuron by its part of the tolerance. The next Radau
+    /// step leaps over it, and goes a little farther than the event that was seen next, `ahead` behind this one.
+    bool taken(double length, bool at_event, double ahead = std::numeric_limits<double>::infinity(),
+               bool is_gentle = false) noexcept;
     /// Explicit steps come next.
     void leave() noexcept;
     void tell(Pace& pace) const noexcept;

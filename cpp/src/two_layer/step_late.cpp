@@ -54,7 +54,8 @@ bool Stepper::try_late() {
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, is_quiet);
         counts_.late_iterations += radau_.iterations();
         const double work = radau_.relative_work(expansion_);
-        late_control_.tried(late_, radau_.next_step(), work, radau_.has_worked() ? work : 0.0, plain,
+        const double gain = radau_.plan_next(expansion_);
+        late_control_.tried(late_, radau_.next_step(), gain, radau_.has_worked() ? work : 0.0, plain,
                             radau_.misses_layer());
         ++(late_ ? counts_.late_steps : counts_.late_refused);
         if (!late_) expansion_.restart();
@@ -118,10 +119,10 @@ double Stepper::first_event() const noexcept {
     return first;
 }
 
-/// Whether any event ends a Radau step. The errors of a loss of errors respond to any event, and with negative margins
-/// neurons that samples hold beside a boundary come and go.
+/// Whether any event ends a Radau step. The errors of a loss of errors respond to any event, and where margins are far
+/// below zero what it does to one of them may move all the weight.
 bool Stepper::any_event_ends_late() const noexcept {
-    return waveform().is_linear() || waveform().decays() || waveform().smallest_margin() <= 0.0;
+    return waveform().is_linear() || waveform().decays() || waveform().smallest_margin() < RadauStep::kSteep;
 }
 
 /// A Radau step ends at a hit in doubt, which is one of a neuron that what is neglected before it may have moved; where
