@@ -75,8 +75,9 @@ class RadauStep {
     double plain_work(const Expansion& expansion, int order) const noexcept;
     /// Work of the last try over that of an explicit step, about.
     double relative_work(const Expansion& expansion) const noexcept;
-    /// The same of one of the length next_step(), which becomes shorter where a constant kernel then makes it pay more.
-    double plan_next(const Expansion& expansion) noexcept;
+    /// The same of one of the length next_step(). If that is dear beside explicit steps of the length `plain`, it
+    /// becomes shorter where a constant kernel then makes it pay more.
+    double plan_next(const Expansion& expansion, double plain) noexcept;
     int iterations() const noexcept { return iterations_; }
     /// False if the last try was given up before anything was computed.
     bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0 || is_steady_; }

@@ -33,11 +33,12 @@ double RadauStep::relative_work(const Expansion& expansion) const noexcept {
 }
 
 /// Kernels between the nodes may take a hundred times the work of a constant one, for a step of three times the length.
-/// Explicit steps in their place would take far more than steps that are just short enough for a constant kernel.
-double RadauStep::plan_next(const Expansion& expansion) noexcept {
+/// Where that does not pay, explicit steps would follow, and take far more than steps that are just short enough for a
+/// constant kernel.
+double RadauStep::plan_next(const Expansion& expansion, double plain) noexcept {
     const double work = relative_work(expansion);
     const bool is_dear = !is_linear_ && (is_turning_ ? !turns_ : !is_steady_);
-    if (!is_dear || !allows_steady(expansion)) return work;
+    if (!is_dear || next_step_ >= work * plain || !allows_steady(expansion)) return work;
     const double shorter = std::min(next_step_, kJustShort * steady_length(expansion));
     const double constant = work_of(expansion, steady_->work());
     if (shorter * work < next_step_ * constant) return work;

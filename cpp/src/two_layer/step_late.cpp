@@ -54,7 +54,7 @@ bool Stepper::try_late() {
         late_ = radau_.expand(expansion_, std::min(step, rounding_limit()), lets_go, is_quiet);
         counts_.late_iterations += radau_.iterations();
         const double work = radau_.relative_work(expansion_);
-        const double gain = radau_.plan_next(expansion_);
+        const double gain = radau_.plan_next(expansion_, plain);
         late_control_.tried(late_, radau_.next_step(), gain, radau_.has_worked() ? work : 0.0, plain,
                             radau_.misses_layer());
         ++(late_ ? counts_.late_steps : counts_.late_refused);
