@@ -272,6 +272,7 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             const bool is_shut = root <= length && is_closed(boundary, begin + seen, sign, unknown);
             if (is_shut && sign * signs_.of(boundary).value_or(-sign) >= 0.0)  // attracts, so that it cannot repel
                 wait_for_pull(multipliers_.data() + h, count, -side * sign, gap, order, unknown, length, root, seen);
+            if (motion_.waveform().is_prescribed()) root = known_leave(root, seen, length);
             if (begin + root >= hit.u) continue;
             // The rate on the side of a repelling boundary whose end is reached turns towards it: to the other one.
             const bool repels = sign == (output_positive ? 1.0 : -1.0);

@@ -2,6 +2,8 @@
 /// known to so much.
 #pragma once
 
+#include <algorithm>
+
 #include "numeric/polynomial.hpp"
 #include "two_layer/neuron_motion.hpp"
 
@@ -13,6 +15,12 @@ struct KnownFall {
     double seen = kNoRoot;  ///< by when it is beyond by more than what is known of it
     bool rests = false;     ///< of a neuron beside a boundary: it does not cross it, but has come to rest on it
 };
+
+/// When a neuron leaves in a step that knows its weights to a tolerance: once that is known. From the root on the
+/// weights of the next step would drive it back, and it would leave again.
+inline double known_leave(double root, double seen, double end) noexcept {
+    return std::max(root, std::min(seen, end));
+}
 
 /// When a quantity that starts near zero passes it, in [0, end]: `gap`, the distance of a multiplier from an end of its
 /// interval or of a neuron from a boundary, falls below -`noise` there, and left zero for that last at the u that is

@@ -30,7 +30,7 @@ constexpr double kFastestGrowth = 400.0;
 /// left of them: one that was 2.5 times as long took all fourteen and was refused, and then each second one.
 constexpr double kEnoughIterations = 8.0;
 /// Where margins are negative another sample may take over all the weight within a step, and a much longer step could
-/// miss that; so the growth is smaller there.
+/// miss that; so the growth is smaller there, unless they are not far below zero and nothing was missed.
 constexpr double kCarefulGrowth = 2.0;
 /// The same as kEnoughIterations for these: at twice the length of one that took six, steps were refused.
 constexpr double kEnoughCareful = 6.0;
@@ -120,6 +120,7 @@ void RadauStep::interrupt() noexcept {
     longest_ = 0.0;
 }
 
+/// A try that leads to nothing. With positive margins that ends a kernel that turns.
 bool RadauStep::refuse(double step) noexcept {
     refused_ = true;
     if (is_positive_) turns_ = false;
