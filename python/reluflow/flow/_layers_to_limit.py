@@ -116,9 +116,6 @@ def _beyond(beyond: LayersBeyond, asked: Layered, began: float, hook: Hook | Non
         over = _ended_by_leg(found, ended, end)
         if over is not None:
             return over
-        if ended is not None:
-            end += f", where the flow was not continued ({ended['status']})"
-            break
         if found.limit.turn <= _SETTLED:
             break
     return _with_limit(_not_certified(found, end, found.limit.reason), found)
@@ -147,14 +144,11 @@ def _beside_rest(
         over = _ended_by_leg(found, ended, end)
         if over is not None:
             return over
-        if ended is not None:
-            end += f", where the flow was not continued ({ended['status']})"
-            break
     return _with_limit(_not_certified(found, end, found.limit.reason), found)
 
 
 def _ended_by_leg(found: DeepSolution, ended: Any, end: str) -> DeepSolution | None:
-    """Return the run if a leg is its last: it was interrupted, has the limit, or has done the work that may be."""
+    """Return the run if a leg is its last: the limit is certified, or `ended` tells what ended it before its mark."""
     if ended is not None and ended["status"] in ("interrupted", "stopped_by_callback"):
         return _ended_as(found, ended["status"], ended["success"], ended["message"])
     try:
@@ -166,6 +160,9 @@ def _ended_by_leg(found: DeepSolution, ended: Any, end: str) -> DeepSolution | N
         return _with_limit(done, found)
     if ended is not None and ended["status"] in ("reached_seconds", "reached_steps"):
         return _with_limit(_ended_as(found, ended["status"], ended["success"], ended["message"]), found)
+    if ended is not None:
+        end += f", where the flow was not continued ({ended['status']})"
+        return _with_limit(_not_certified(found, end, limit.reason), found)
     return None
 
 
