@@ -23,6 +23,7 @@ PYTHON_MODULES = (
     "_missed",
     "_files",
     "_palette",
+    "_times",
     "_html",
     "_linear_algebra",
     "_least_distance",

@@ -45,3 +45,11 @@ def test_certificates_of_classes_are_a_line_each():
     lines = repr(rf.certify(nets, data)).splitlines()
     assert lines[0] == "MultiClassCertificate(K=3)"
     assert [line.split(":")[0].strip() for line in lines[1:]] == [str(label) for label in data.classes]
+
+
+def test_times_that_overflow_are_powers_of_e_with_one_reading():
+    data = rf.datasets.orthogonally_separable(6, 8, seed=0)
+    net = rf.Network.init(4, 8, scale=1e-2, seed=0)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e9))
+    assert "t from 0 to e^(1e+09)," in repr(sol)
+    assert "from 0 to e^(1e+09) (log t = 1000000000)" in sol.summary()

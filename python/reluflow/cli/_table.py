@@ -8,6 +8,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from .._times import time_text
 from ..analysis import Summary
 
 NOTHING = "-"
@@ -27,7 +28,7 @@ def result_table(found: Summary) -> Table:
 
 
 def _head(found: Summary) -> list[Row]:
-    when = number(found.t) if math.isfinite(found.t) else f"e^{number(found.log_t)}"
+    when = time_text(found.t, found.log_t)
     steps = f"{int(found.stats.get('steps', 0)):,}"
     return [
         ("time", when, tuple(when if _ran(run) else NOTHING for run in found.descent)),

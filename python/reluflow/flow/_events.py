@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._html import grid
+from .._times import time_text
 from .._validation import (
     FloatArray,
     IntArray,
@@ -193,7 +194,7 @@ class EventTable(EventColumns):
 
 
 def _when(event: Event) -> str:
-    return f"{event.t:.8g}" if np.isfinite(event.t) else f"e^{event.log_t:.8g}"
+    return time_text(event.t, event.log_t, digits=8)
 
 
 def _line(event: Event) -> str:

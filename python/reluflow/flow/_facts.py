@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
+
+from .._times import time_text
 
 if TYPE_CHECKING:
     from ..layered import DeepSolution
@@ -38,9 +39,9 @@ def head(solution: Solution | TwoLayerSolution) -> str:
 
 def start_of(solution: Solution | TwoLayerSolution) -> str:
     """Return the first time as text, also where it overflows."""
-    return f"{solution.t_start:.6g}" if math.isfinite(solution.t_start) else f"e^{solution.log_t_start:.6g}"
+    return time_text(solution.t_start, solution.log_t_start)
 
 
 def end_of(solution: Solution | TwoLayerSolution | DeepSolution) -> str:
     """Return the last time as text, also where it overflows."""
-    return f"{solution.t_end:.6g}" if math.isfinite(solution.t_end) else f"e^{solution.log_t_end:.6g}"
+    return time_text(solution.t_end, solution.log_t_end)

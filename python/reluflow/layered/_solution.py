@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from .._digest import content_digest, untimed
 from .._html import card
 from .._missed import missed
+from .._times import time_text
 from .._validation import FloatArray, IntArray, freeze, invalid, real, real_array
 from ..explorer import Explorer
 from ._balance import balance_weights
@@ -385,7 +385,7 @@ class DeepSolution:
     @property
     def _span(self) -> str:
         ends = (self.t_start, self.log_t_start), (self.t_end, self.log_t_end)
-        return " to ".join(f"{t:.6g}" if math.isfinite(t) else f"e^{log_t:.6g}" for t, log_t in ends)
+        return " to ".join(time_text(*end) for end in ends)
 
     def __repr__(self) -> str:
         """One line: the outcome, the time span and the sizes."""
