@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.limits._core import find_core
+from reluflow.limits._state import State
 
 
 def problems(loss, seed):
@@ -56,3 +58,24 @@ def test_margins_and_residuals_along_a_run_are_of_the_samples_that_count(loss):
         rows = rf.analysis.series(whole)
         separated = rows["smoothed_margin"] > 0
         assert (rows["smoothed_margin"] <= rows["normalised_margin"] * (1 + 1e-9))[separated].all()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_samples_that_count_nothing_change_nothing_of_which_rest(loss):
+    """Six of fourteen contradict others and count nothing: with them no minimum at rest exists, and none is sought."""
+    rows = "110 010 110 100 110 111 111 100 100 100 110 001 100 111"
+    X = np.array([[float(one) for one in row] for row in rows.split()])
+    y = np.array([-1, 1, -1, 1, 1, -1, 1, -1, 1, 1, -1, 1, -1, 1])
+    weights = np.array([3.0, 0.8, 0.8, 0, 0, 0.3, 0, 2.8, 0, 0, 0, 2.3, 0, 0.7])
+    W = np.array([[-0.2, 0.1, -0.1], [0.1, 0.1, -0.1], [-0.2, 0.1, -0.1], [0.05, 0.05, -0.05]])
+    net, used = rf.Network(W, np.linalg.norm(W, axis=1) * [1, -1, 1, -1], leak=0.1), weights > 0
+    runs = [
+        rf.integrate(data, net, until=rf.Stop(limit=True), loss=loss, rtol=1e-10)
+        for data in (rf.Dataset(X, y, weights=weights), rf.Dataset(X[used], y[used], weights=weights[used]))
+    ]
+    assert [run.status for run in runs] == ["reached_limit"] * 2
+    states = [State.of(run.data, run.final, loss) for run in runs]
+    cores = [find_core(one.groups, run.data, one.margins, loss, 0.1) for one, run in zip(states, runs, strict=True)]
+    assert cores[0].rests.any()
+    assert not cores[0].rests[~used].any()
+    np.testing.assert_array_equal(cores[0].rests[used], cores[1].rests)

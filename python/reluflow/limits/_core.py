@@ -68,12 +68,13 @@ def no_core(n: int) -> Core:
 def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str, leak: float) -> Core | None:
     """Split the samples, and minimise the loss of those at rest from the margins given.
 
-    Late in a run the margins show the split, and multipliers prove it; else it is found by a linear program. None where
-    the minimum is not found.
+    Late in a run the margins show the split, and multipliers prove it; else it is found by a linear program. Samples
+    that count nothing take no part: they do not rest. None where the minimum is not found.
     """
     basis = reached_range(groups)
     if not is_of_margins(loss):
         return _fitted(basis, data)
+    basis[data.counts == 0] = 0.0
     core = _split(basis, data, margins, loss)
     # A group that its boundaries do not hold at that minimum leaves them as far as the values ask for, which is next to
     # nothing beside its size: values move with it.
@@ -89,13 +90,13 @@ def find_core(groups: Groups, data: Dataset, margins: FloatArray, loss: str, lea
 
 
 def _split(basis: FloatArray, data: Dataset, margins: FloatArray, loss: str) -> Core | None:
-    y = data.y
+    y, used = data.y, data.counts > 0
     seen = _apart(basis, margins)
     if seen is not None:
-        core = _at_rest(basis, seen, data, margins, loss)
-        if core is not None and _is_proved(basis, y, margins, core):
+        core = _at_rest(basis, seen & used, data, margins, loss)
+        if core is not None and _is_proved(basis, y, margins, core, used & ~seen):
             return core
-    return _at_rest(basis, resting(basis, y), data, margins, loss)
+    return _at_rest(basis, resting(basis, y) & used, data, margins, loss)
 
 
 def _moved(groups: Groups, core: Core, leak: float) -> FloatArray:
@@ -144,7 +145,9 @@ def _apart(basis: FloatArray, margins: FloatArray) -> npt.NDArray[np.bool_] | No
     return np.asarray(~within | (margins < ordered[1 + int(np.argmax(gaps))]))
 
 
-def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core) -> bool:
+def _is_proved(
+    basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core, others: npt.NDArray[np.bool_]
+) -> bool:
     """Whether all others can grow while those at rest stand still, and none at rest can grow unless another one falls.
 
     The first is shown by a direction, that of the state less what moves those at rest; the second by positive
@@ -158,7 +161,7 @@ def _is_proved(basis: FloatArray, y: FloatArray, margins: FloatArray, core: Core
         _, sizes, rows = svd(basis[rests], full_matrices=False)
         held = rows[sizes > _RANK_TOL * sizes.max(initial=0.0)]
         state = state - held.T @ (held @ state)
-    return bool(np.all(signed[~rests] @ state > _KEPT * margins[~rests]))
+    return bool(np.all(signed[others] @ state > _KEPT * margins[others]))
 
 
 def _hold_each_other(basis: FloatArray, y: FloatArray, core: Core) -> bool:
@@ -245,7 +248,7 @@ def minimum_at_rest(
         if part == 0.0 or fall <= eps**2 * len(y) or is_rounding:
             return np.asarray(basis @ z)
         last = fall
-        if np.abs(basis @ z).max() > _MAX_VALUE:
+        if not np.abs(basis @ z).max() <= _MAX_VALUE:
             return None
     return None
 
