@@ -79,3 +79,16 @@ def test_samples_that_count_nothing_change_nothing_of_which_rest(loss):
     assert cores[0].rests.any()
     assert not cores[0].rests[~used].any()
     np.testing.assert_array_equal(cores[0].rests[used], cores[1].rests)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_a_neuron_that_only_a_sample_that_counts_nothing_sees_is_at_rest(loss):
+    """It slides along the boundary of a sample that holds it, inactive on the other one."""
+    X, y = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.5]]), np.array([-1.0, 1.0, 1.0])
+    net, until = rf.Network([[1e-8, 3e-9]], [-2e-8]), rf.Stop(log_time=1e3)
+    whole = rf.integrate(rf.Dataset(X, y, weights=[0.0, 1.0, 1.0]), net, until=until, loss=loss)
+    assert whole.final.pattern.tolist() == [[1, 0, -1]]
+    assert whole.status == "reached_log_time"
+    assert "no neuron moves" in whole.message
+    part = rf.integrate(rf.Dataset(X[1:], y[1:]), net, until=until, loss=loss)
+    np.testing.assert_allclose(whole.final.theta, part.final.theta, rtol=1e-9)

@@ -111,7 +111,8 @@ double Flow::hidden_outputs() const {
     double most = 0.0;
     for (Index i = 0; i < data_.n(); ++i) {
         const double target = waveform.is_linear() ? std::abs(data_.targets()[i]) : 1.0;
-        if (!waveform.is_live(i) || target == 0.0) continue;  // an output that is all of its error is seen
+        // An output that is all of its error is seen, and that of a sample that counts nothing changes no weight.
+        if (!waveform.is_live(i) || target == 0.0 || data_.counts()[i] == 0.0) continue;
         const double output = std::abs(output_of(i));
         if (output > kSmallOutput * target) return 0.0;
         most = std::max(most, output);
