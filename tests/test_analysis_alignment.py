@@ -88,3 +88,11 @@ def test_a_weight_counts_in_the_condition_as_often_as_its_sample(weights, rows):
     conditions = [table["condition"].tolist() for table in tables]
     assert conditions[0] == conditions[1] != conditions[2]  # without weights it is another
     np.testing.assert_allclose(tables[0]["bound"], tables[1]["bound"], rtol=1e-12)
+
+
+def test_a_time_beyond_the_range_of_doubles_is_infinite():
+    data, net = rf.datasets.wang_pilanci("obtuse"), rf.Network.init(10, 2, scale=0.1, seed=3)
+    sol = rf.integrate(data, net, until=rf.Stop(log_time=1e4))
+    found = analysis.alignment_times(sol, delta=1e-3)["time"]
+    assert found[4] == np.inf
+    assert 1.0 < found[0] < 1e3

@@ -110,3 +110,10 @@ def test_nothing_is_said_where_margins_hide_the_multipliers():
     )
     assert near.notna().all()
     assert far[["beta", "epsilon", "delta", "normalised_margin", "multiplier_sum"]].isna().all()
+
+
+def test_margins_far_below_zero_have_a_direction():
+    """Weights of e^1000 leave the range of doubles, their shares do not."""
+    sol = rf.integrate(([[1.0]], [1]), rf.Network([[1000.0]], [-1.0]), until=1e-300, loss="exponential")
+    table = analysis.kkt_residuals(sol)
+    assert table["beta"].iloc[0] == pytest.approx(-2e3 / (1e6 + 1.0))

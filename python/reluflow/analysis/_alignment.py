@@ -259,8 +259,9 @@ def _first_above(solution: Solution, run: States, values: FloatArray, target: fl
     columns = np.arange(run.width)
     time = np.column_stack((np.where(open_, run.t[before], found), found))
     value = np.column_stack((values[before, columns], values[index, columns])) - target
+    sought = np.flatnonzero(open_)  # the others may be at infinity
     for _ in range(_MAX_ROUNDS):
-        wide = np.flatnonzero(open_ & (time[:, 1] - time[:, 0] > _TIME_TOL * time[:, 1]))
+        wide = sought[time[sought, 1] - time[sought, 0] > _TIME_TOL * time[sought, 1]]
         if not len(wide):
             break
         cuts = _cuts(time[wide], value[wide])

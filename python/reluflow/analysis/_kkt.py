@@ -73,11 +73,11 @@ def kkt_residuals(source: Source | MultiClassSolution, times: npt.ArrayLike | No
 def velocity(run: States, k: int) -> tuple[FloatArray, FloatArray, float]:
     """Return the velocity of (W, a) at time number k divided by Σ|λ|, and its Euclidean norm."""
     X, y = run.data.X, run.data.y
-    weights = duals_of(run.data, run.loss_arguments[k], run.loss)
     if is_of_margins(run.loss):
-        weights = shares(run.margins[k], run.loss, run.data.counts) * y  # which never vanish together
-    elif weights.any():
-        weights = weights / np.abs(weights).sum()
+        weights = shares(run.margins[k], run.loss, run.data.counts) * y  # of any margins, where λ leaves the floats
+    else:
+        weights = duals_of(run.data, run.loss_arguments[k], run.loss)
+        weights = weights / np.abs(weights).sum() if weights.any() else weights
     Z = run.W[k] @ X.T
     W_dot = run.a[k][:, None] * drive(X, weights, run.pattern[k], run.leak)
     a_dot = (np.maximum(Z, run.leak * Z) * (run.pattern[k] != 0)) @ weights
