@@ -86,6 +86,7 @@ void TransitionSolver::find_all() {
         return add_found(false);
     }
     box_.resize(k, corner.rank);
+    goes_on_ = false;
     for (int w = 0; w < k; ++w) std::copy_n(corner.normal(w), corner.rank, box_.vector(w));
     std::copy(corner.rest.begin(), corner.rest.end(), box_.offset());
     rejected_.clear();
@@ -97,7 +98,7 @@ void TransitionSolver::find_all() {
 }
 
 /// The velocity of least norm for the present choices; an open repelling boundary contributes the middle of its
-/// interval.
+/// interval. In a long search few choices change from one fit to the next: it begins where the last one ended.
 bool TransitionSolver::fit() {
     const Corner& corner = *corner_;
     for (int w = 0; w < corner.size(); ++w) {
@@ -109,6 +110,7 @@ bool TransitionSolver::fit() {
             box_.set_place(w, BoxLeastSquares::Place::inside);
         } else if (corner.attracts(w)) {
             box_.set_interval(w, std::min(below, above), std::max(below, above));
+            if (goes_on_) continue;
             const bool high = (corner.before[w] > 0) == rises;
             box_.set_place(w, corner.before[w] == 0
                                   ? BoxLeastSquares::Place::inside
@@ -120,7 +122,9 @@ bool TransitionSolver::fit() {
             box_.set_place(w, BoxLeastSquares::Place::low);
         }
     }
-    return box_.solve(corner.weight);
+    const bool solved = box_.solve(corner.weight);
+    goes_on_ = solved && repelling_.size() > kMostStood;
+    return solved;
 }
 
 /// A bound of how much the open choices can change the velocity.

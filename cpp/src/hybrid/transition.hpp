@@ -125,6 +125,7 @@ class TransitionSolver {
     Numbers split_;
     std::vector<std::int8_t> sides_;
     std::vector<std::vector<std::int8_t>> rejected_;
+    bool goes_on_ = false;  // the next fit of a long search begins where the last one ended
     int nodes_ = 0;
     int most_nodes_ = kMostNodes;
     bool has_way_out_ = false;  // known, if has_no_way_out() has looked
