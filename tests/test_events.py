@@ -191,6 +191,19 @@ def test_a_table_of_branch_points_has_columns_and_slices() -> None:
     assert "neuron 0: *{0: 1} | " in repr(branchings)
 
 
+def test_many_branch_points_of_many_samples_are_shown_in_short() -> None:
+    """Twelve neurons at w = 0 have many ways off the boundaries of all forty samples."""
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    data, net = rf.Dataset(X, np.ones(40)), rf.Network(np.zeros((12, 2)), np.linspace(1.0, 2.0, 12))
+    branchings = rf.integrate(data, net, until=1e-3).branchings
+    assert len(branchings) == 12
+    lines = repr(branchings).splitlines()
+    assert lines[6] == "..."
+    assert len(lines) == 12
+    assert lines[1].count(" active, ") == len(branchings[0].options)
+    assert max(map(len, lines)) < 80 * len(branchings[0].options)
+
+
 def test_a_run_without_branch_points_has_an_empty_table(sol: rf.Solution) -> None:
     assert len(sol.branchings) == 0
     assert sol.branchings.to_pandas().empty

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import FloatArray, ReadOnly, freeze, optional_module
+from ._events import SHOWN, when
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,10 +132,20 @@ class BranchingTable(ReadOnly):
         return frame
 
     def __repr__(self) -> str:
-        """Show a line for each branch point."""
-        lines = [f"{row.t:>14.8g}  neuron {row.neuron}: {_options(row)}" for row in self.rows]
-        return "\n".join([f"BranchingTable: {len(self)} branch points", *lines])
+        """Show a line for each branch point, for the first and last of many."""
+        half = SHOWN // 2
+        lines = [f"{when(row.t, row.log_t):>14}  neuron {row.neuron}: {_options(row)}" for row in self.rows]
+        few = lines if len(lines) <= SHOWN else [*lines[:half], "...", *lines[-half:]]
+        return "\n".join([f"BranchingTable: {len(self)} branch points", *few])
 
 
 def _options(row: Branching) -> str:
-    return " | ".join(f"{'*' if i == row.chosen else ''}{option}" for i, option in enumerate(row.options))
+    return " | ".join(f"{'*' if i == row.chosen else ''}{_sides(option)}" for i, option in enumerate(row.options))
+
+
+def _sides(option: dict[int, int]) -> str:
+    """Return the side for each sample, or of many samples how many have which."""
+    if len(option) <= SHOWN:
+        return str(option)
+    sides = list(option.values())
+    return f"({sides.count(1)} active, {sides.count(-1)} inactive, {sides.count(0)} on their boundaries)"

@@ -33,7 +33,7 @@ BRANCH = EVENT_KINDS.index("branch")
 _SLIDE, _DIE = EVENT_KINDS.index("slide"), EVENT_KINDS.index("die")
 # The sign that an event of each kind leaves behind; a branch changes none itself and is left out of replays.
 _SIGN_AFTER = np.array([1, -1, 0, 1, -1, 0, 0, 1, -1, 0], dtype=np.int8)
-_SHOWN = 10  # rows of a table's text
+SHOWN = 10  # rows of a table's text
 
 
 class Event(NamedTuple):
@@ -180,7 +180,10 @@ class EventTable(EventColumns):
 
     def _repr_html_(self) -> str:
         """Show the same as a table in a notebook."""
-        rows = (("...",) * 4 if row is None else (_when(row), row.neuron, row.sample, row.kind) for row in self._few())
+        rows = (
+            ("...",) * 4 if row is None else (when(row.t, row.log_t), row.neuron, row.sample, row.kind)
+            for row in self._few()
+        )
         return grid(self._title(), ("t", "neuron", "sample", "kind"), rows)
 
     def _title(self) -> str:
@@ -189,16 +192,17 @@ class EventTable(EventColumns):
 
     def _few(self) -> list[Event | None]:
         """Return the first and last rows, with None for those between."""
-        half = _SHOWN // 2
-        return list(self) if len(self) <= _SHOWN else [*self[:half], None, *self[-half:]]
+        half = SHOWN // 2
+        return list(self) if len(self) <= SHOWN else [*self[:half], None, *self[-half:]]
 
 
-def _when(event: Event) -> str:
-    return time_text(event.t, event.log_t, digits=8)
+def when(t: float, log_t: float) -> str:
+    """Return a time as tables show it."""
+    return time_text(t, log_t, digits=8)
 
 
 def _line(event: Event) -> str:
-    return f"{_when(event):>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
+    return f"{when(event.t, event.log_t):>14} {event.neuron:>7} {event.sample:>7}  {event.kind}"
 
 
 def _codes(kind: str | Sequence[str]) -> list[int]:
