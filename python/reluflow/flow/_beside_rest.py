@@ -23,6 +23,7 @@ from ..limits._state import State
 from ..losses import core_weights, is_of_margins, log_weights, loss_arguments, reduction_factor
 from ..networks import Network
 from ._beyond import NO_WORK, Beyond, with_last_state, with_work
+from ._past_rounding import PastRounding
 from ._solution import Solution
 from ._stop import LARGEST_LOG_NORM
 
@@ -67,14 +68,18 @@ _FREE = 5.0
 class BesideRest:
     """The state of a run over a stalled loss beyond its digits, and the work that was done to come there."""
 
-    def __init__(self, whole: Solution, rests: npt.NDArray[np.bool_] | None = None) -> None:
-        """Begin at the end of `whole`, where its loss stalls over the samples `rests`."""
+    def __init__(
+        self, whole: Solution, rests: npt.NDArray[np.bool_] | None = None, *, past: PastRounding | None = None
+    ) -> None:
+        """Begin at the end of `whole`, where its loss stalls over the samples `rests`, or where `past` has come to."""
         self._whole = whole
-        self._leg = whole
+        self._leg = whole if past is None else past.leg
         self._beyond: Beyond | None = None  # once the legs have come to the end of the range of doubles
-        self._work, self._events, self._changes = NO_WORK, 0, 0
+        self._work, self._events = (NO_WORK, 0) if past is None else (past.work, past.n_events)
+        self._changes = 0
         self._grown_to, self._standing = -math.inf, 0  # log |θ|, and changes of roles in a row without growth
         self._is_flow = False  # then no sample has a role
+        self._share = self._most_share = _SHARE
         self._is_by_pattern = False  # then margins at rest are shifted, and no gap tells from them who rests
         self._scales = np.zeros(whole.data.n)
         # Of neurons on the boundary of a sample at rest, the side on which its value kept them.
@@ -93,6 +98,22 @@ class BesideRest:
         """Begin at the end of a run with the roles that its pattern tells; None if it tells none, or samples move."""
         beside = cls(whole)
         return beside if is_of_margins(whole.loss) and beside._stands() and beside._hold() else None
+
+    @classmethod
+    def after(cls, past: PastRounding) -> BesideRest | None:
+        """Begin where the flow has come to past its stall: with the roles that the pattern tells, or none if all grow.
+
+        None if the pattern tells none, or if samples still move.
+        """
+        beside = cls(past.whole, past=past)
+        if not is_of_margins(past.whole.loss) or not beside._stands():
+            return None
+        # Where the flow was at rest to its rounding, tails are not, raised to a share.
+        stats = {name: value for name, value in past.leg.stats.items() if name != "rest_log_t"}
+        beside._leg = Solution(past.leg.data, past.leg.initial, past.leg.settings, {**past.leg._raw, "stats": stats})
+        beside._is_flow = bool(beside._state().is_separated())
+        tells = beside._is_flow or beside._hold()
+        return beside if tells and not (beside._scales > 0).all() else None
 
     def has_roles_of(self, other: BesideRest) -> bool:
         """Whether the same samples are at rest."""
@@ -150,6 +171,11 @@ class BesideRest:
         self._leg = Solution(leg.data, leg.initial, leg.settings, raw)
         if self._beyond is not None:
             self._beyond.go_on_from(self._leg)
+
+    @property
+    def log_t(self) -> float:
+        """The logarithm of the time at the end of the last leg."""
+        return self._leg.log_t_end
 
     @property
     def place(self) -> str:

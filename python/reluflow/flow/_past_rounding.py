@@ -31,34 +31,34 @@ class PastRounding:
 
     def __init__(self, whole: Solution) -> None:
         """Begin at the end of `whole`, where its loss stalls."""
-        self._whole = whole
-        self._leg = whole
-        self._work, self._events = NO_WORK, 0
+        self.whole = whole
+        self.leg = whole
+        self.work, self.n_events = NO_WORK, 0
         self.most_events = max(1, int(_MOST_EVENTS * whole.final.width))
 
     @property
     def place(self) -> str:
         """Where the legs have come to, for messages."""
-        return f"at log t = {self._leg.log_t_end:.4g}, by a state that is known to {_ROUNDING:g}"
+        return f"at log t = {self.leg.log_t_end:.4g}, by a state that is known to {_ROUNDING:g}"
 
     def start(self) -> Solution:
         """Return the solution to go on from."""
-        leg = self._leg
+        leg = self.leg
         held = {**leg._raw["held"], "is_beyond": True, "rounding": _ROUNDING, "rtol": min(leg.settings.rtol, _RTOL)}
         return Solution(leg.data, leg.initial, leg.settings, {**leg._raw, "held": held})
 
     def take(self, leg: Solution) -> None:
         """Go on from the end of a leg."""
-        self._leg = leg
-        self._work = with_work(self._work, leg.stats)
-        self._events += len(leg.events)
+        self.leg = leg
+        self.work = with_work(self.work, leg.stats)
+        self.n_events += len(leg.events)
 
     def solution(self) -> Solution:
         """Return the whole run, with the state that its limit is polished from."""
-        leg = self._leg
+        leg = self.leg
         state: dict[str, npt.NDArray[Any]] = {
             "beyond_W": np.array(leg.final.W),
             "beyond_a": np.array(leg.final.a),
             "beyond_pattern": leg._raw["final_pattern"],
         }
-        return with_last_state(self._whole, state, math.log(leg.final.norm), self._work, self._events)
+        return with_last_state(self.whole, state, math.log(leg.final.norm), self.work, self.n_events)

@@ -98,10 +98,14 @@ def _past_stall(run: Leg, done: Solution, until: Stop, began: float) -> Solution
     Where no limit is certified so, the run goes on beside those that the pattern tells. It does so at once where the
     weights tell others.
     """
-    beside, by_pattern = BesideRest.of(done), BesideRest.by_pattern(done)
-    if beside is not None and by_pattern is not None and not by_pattern.has_roles_of(beside):
-        return _beside_rest(run, done, by_pattern, until, began)
-    first = _past_rounding(run, done, until, began) if beside is None else _beside_rest(run, done, beside, until, began)
+    beside = BesideRest.of(done)
+    if beside is None:
+        first, by_pattern = _past_rounding(run, done, until, began)
+    else:
+        by_pattern = BesideRest.by_pattern(done)
+        if by_pattern is not None and not by_pattern.has_roles_of(beside):
+            return _beside_rest(run, done, by_pattern, until, began)
+        first = _beside_rest(run, done, beside, until, began)
     if first.status != done.status or by_pattern is None:
         return first
     second = _beside_rest(run, done, by_pattern, until, began)
@@ -111,7 +115,7 @@ def _past_stall(run: Leg, done: Solution, until: Stop, began: float) -> Solution
 def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, began: float) -> Solution:
     """Go on beyond the digits of a loss that stalls; `beside` tells which samples are at rest."""
     last_norm = math.inf if until.log_norm is None else until.log_norm
-    marks = [{"log_time": mark} for mark in LOG_TIMES if done.log_t_end < mark < until.log_end()]
+    marks = [{"log_time": mark} for mark in LOG_TIMES if beside.log_t < mark < until.log_end()]
     if math.isinf(until.log_end()):
         marks += [{"log_norm": mark} for mark in (*_LOG_NORMS, *LOG_NORMS) if mark < last_norm]
     found, halved = done, 0
@@ -146,8 +150,11 @@ def _beside_rest(run: Leg, done: Solution, beside: BesideRest, until: Stop, bega
     return _given_up(found, done, beside.place, found, last)
 
 
-def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solution:
-    """Go on where a loss stalls and nothing tells which samples are at rest; the run is as before if that fails."""
+def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> tuple[Solution, BesideRest | None]:
+    """Go on where a loss stalls and nothing tells which samples are at rest; the run is as before if that fails.
+
+    Then what the pattern tells there is returned as well.
+    """
     past = PastRounding(done)
     found, last = done, None
     for mark in LOG_TIMES_PAST_ROUNDING:
@@ -159,10 +166,10 @@ def _past_rounding(run: Leg, done: Solution, until: Stop, began: float) -> Solut
         found, last = past.solution(), leg
         ended = _ended(found, leg, past.place)
         if ended is not None:
-            return ended
+            return ended, None
         if leg.status != "reached_log_time" or _is_at_rest(leg):
             break
-    return _given_up(done, done, past.place, found, last)
+    return _given_up(done, done, past.place, found, last), BesideRest.after(past)
 
 
 def _given_up(end: Solution, stalled: Solution, place: str, found: Solution, leg: Solution | None) -> Solution:

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
 from ..datasets import Dataset
+from ..kinks._boundaries import span
 from ._core import reached_range, resting
 from ._groups import Groups
 
@@ -58,16 +59,18 @@ def _cancelling(weights: FloatArray, signed: FloatArray) -> FloatArray:
 
 def _even(groups: Groups, y: FloatArray, leak: float, own: IntArray, signed: FloatArray) -> FloatArray | None:
     """Multipliers of the samples `own` of which the smallest is as large as it can be, by a linear program."""
-    k, r = signed.shape
+    k = len(signed)
     for part in (1.0, 0.0):
         at_least, equal = _held(groups, y, leak, own, part)
-        vanishes = np.column_stack((np.vstack((signed.T, equal)), np.zeros(r + len(equal))))
+        # Of rows that depend on each other the solver finds what rounding leaves of them contradictory.
+        vanishes = span(np.vstack((signed.T, equal)))
+        vanishes = np.column_stack((vanishes, np.zeros(len(vanishes))))
         found = linprog(
             np.r_[np.zeros(k), -1.0],
             A_ub=-np.vstack((np.column_stack((np.eye(k), -np.ones(k))), at_least)),
             b_ub=np.zeros(k + len(at_least)),
             A_eq=np.vstack((vanishes, np.r_[np.ones(k), 0.0])),
-            b_eq=np.r_[np.zeros(r + len(equal)), SUM],
+            b_eq=np.r_[np.zeros(len(vanishes)), SUM],
             bounds=[(0.0, None)] * (k + 1),
         )
         if found.x is not None and found.x[k] > _ROUNDING:
