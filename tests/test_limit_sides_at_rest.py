@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
+from sklearn.datasets import load_iris
 
 import reluflow as rf
+from certificate import certify_alone
 from reluflow.flow._beside_rest import BesideRest
 from reluflow.limits._limit_of import limit_of
 from reluflow.limits._sides import Seen, ends_of, told_sides
@@ -69,6 +71,43 @@ def test_small_neurons_count_that_hold_a_value_with_one_that_grows(balance: floa
     limit = limit_of(data, at._with(W, a, at.pattern), "exponential")
     assert a[0] ** 2 < 1e-9 * a[1] ** 2
     assert limit.certified == certified, limit.reason
+
+
+def test_what_neurons_that_stand_hold_of_a_value_is_as_large_as_the_value() -> None:
+    """The second neuron holds more than the values at rest, and the first, which grows with a < 0, the difference.
+
+    Both are stored smaller from log t = 4e10 on, where the parts of values are not what the values say.
+    """
+    X = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    data = rf.Dataset(X, [1, 1, 1, 1, -1, -1])
+    W = np.array([[0.02, 0.02, 1.0], [1.0, 1.0, -1.0]])
+    net = rf.Network(W, np.linalg.norm(W, axis=1) * [-1.0, 1.0])
+    early = rf.integrate(data, net, until=rf.Stop(log_time=100.0))
+    late = rf.integrate(data, net, until=rf.Stop(log_time=1e11))
+    assert np.log(late.final.norm) > 12.5
+    for sol in (early, late):
+        assert (sol.final.pattern[0] == 1).all()
+        assert sol.limit.certified, sol.limit.reason
+        assert certify_alone(data, sol.limit, 5) < 1e-12
+
+
+def test_samples_in_a_line_with_those_that_a_neuron_drives_tell_its_side() -> None:
+    """Petals of two species, in millimetres. Of five samples at rest in a line the one neuron that grows drives three.
+
+    On the boundaries of the other two it seemed to be about to cross, at any norm; the limit is that from there on.
+    """
+    X, kind = load_iris(return_X_y=True)
+    X = X[kind > 0][:, 2:]
+    X = np.c_[(X - X.mean(axis=0)) / X.std(axis=0), np.ones(len(X))]
+    data = rf.Dataset(X, np.where(kind[kind > 0] == 1, 1.0, -1.0))
+    sol = rf.integrate(data, rf.Network.init(20, 3, scale=0.1, seed=0), until=rf.Stop(limit=True))
+    assert sol.status == "reached_limit", sol.message
+    limit = sol.limit
+    (j,) = np.flatnonzero(limit.network.a)
+    z = sol._raw["beyond_W"][j] @ data.X.T / np.linalg.norm(data.X, axis=1)
+    assert np.abs(limit.network.W[j] @ data.X[[23, 33, 69, 50, 78]].T).max() < 1e-12
+    assert (np.sign(z[[23, 33, 69, 50, 78]]) == [1, 1, 1, -1, -1]).all()
+    assert certify_alone(data, limit, 79) < 1e-12
 
 
 def test_a_side_that_rounding_decides_is_not_taken() -> None:

@@ -123,10 +123,11 @@ class Solution:
             return limit_of(self.data, final, self.loss, decay)
         if "beyond_W" in raw:
             final, end = final._with(raw["beyond_W"], raw["beyond_a"], raw["beyond_pattern"]), "beyond"
+            larger = self.stats["beyond_log_norm"] - float(np.log(final.norm))
         else:
             held = hold(final.W, final.a, self.log_t_end)
-            final = final._with(held.W, held.a, final.pattern)
-        return limit_of(self.data, final, self.loss, sample_weights=raw.get(f"{end}_sample_weights"))
+            final, larger = final._with(held.W, held.a, final.pattern), held.exponent * float(np.log(2.0))
+        return limit_of(self.data, final, self.loss, sample_weights=raw.get(f"{end}_sample_weights"), log_scale=larger)
 
     @property
     def status(self) -> str:

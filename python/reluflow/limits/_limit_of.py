@@ -23,11 +23,18 @@ Used: TypeAlias = npt.NDArray[np.bool_]  # which samples count
 
 
 def limit_of(
-    data: Dataset, net: Network, loss: str, decay: float = 0.0, *, sample_weights: FloatArray | None = None
+    data: Dataset,
+    net: Network,
+    loss: str,
+    decay: float = 0.0,
+    *,
+    sample_weights: FloatArray | None = None,
+    log_scale: float = 0.0,
 ) -> Limit:
     """Polish the limit of the flow that stands at `net`; `loss` the name of one, `decay` that beside its sum.
 
-    `sample_weights` are shares of the samples in Σ |ℓ'|, shape (n,), where the margins are too large to tell them.
+    `sample_weights` are shares of the samples in Σ |ℓ'|, shape (n,), where the margins are too large to tell them; the
+    flow stands at a network as large as `net` times e to the power `log_scale`.
 
     While the loss is large, it is first asked which margins the last pattern allows to grow for ever: all, some, or
     none. With none, the limit is a critical point at a finite norm. Samples that count nothing take no part.
@@ -35,15 +42,23 @@ def limit_of(
     used = data.counts > 0
     if not used.all():
         weights = None if sample_weights is None else sample_weights[used]
-        return _with_all(_limit_of(_part(data, used), _part_of(net, used), loss, decay, weights, used), net, used)
-    return _limit_of(data, net, loss, decay, sample_weights, used)
+        part = _limit_of(_part(data, used), _part_of(net, used), loss, decay, weights, log_scale, used)
+        return _with_all(part, net, used)
+    return _limit_of(data, net, loss, decay, sample_weights, log_scale, used)
 
 
 def _limit_of(
-    data: Dataset, net: Network, loss: str, decay: float, sample_weights: FloatArray | None, used: Used
+    data: Dataset,
+    net: Network,
+    loss: str,
+    decay: float,
+    sample_weights: FloatArray | None,
+    log_scale: float,
+    used: Used,
 ) -> Limit:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        state = replace(State.of(data, net, loss, sample_weights), numbers=np.flatnonzero(used))
+        state = State.of(data, net, loss, sample_weights)
+        state = replace(state, numbers=np.flatnonzero(used), log_scale=log_scale)
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 return _polished(state, data, loss, decay)

@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from .._linear_algebra import least_squares
 from .._validation import FloatArray, IntArray
-from ..kinks._boundaries import names, slopes
+from ..kinks._boundaries import names, off, slopes, span
 from ._checks import clipped_pulls, of_core
 from ._core import Core
 from ._kernel import tangent_kernel
@@ -41,6 +42,9 @@ _WEIGHS = 1e-9
 _ROUNDING = 1e-9
 # Weights that differ from λ by less than this part are λ to what a run knows of them.
 _SAME = 1e-7
+# Values of a network that is larger by e to the power of half of this are not told: beyond it small neurons are held
+# with other sizes.
+_LARGEST_LOG = 600.0
 # Eigenvalues of the kernel of samples at rest below this part of the largest are zero: nothing moves their values.
 _RANK_TOL = 1e-11
 
@@ -57,6 +61,8 @@ def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) ->
     # sample at rest that the neuron drives may: below.
     on_edge = np.abs(across) <= _ROUNDING
     by_values = (groups.slope != 0) & core.rests & on_edge
+    follows = _following(state, by_values, ~by_values & core.rests & on_edge)
+    by_values |= follows
     is_open = ~np.isin(np.arange(len(groups)), live)[:, None] & ~by_values
     is_open &= ~on_edge | _are_driven(state, is_open & on_edge)
     leaves = np.asarray((across > np.where(is_open, -_ROUNDING, _ROUNDING)).any(axis=1))
@@ -68,7 +74,7 @@ def events_to_come(state: State, core: Core, lam: FloatArray, live: IntArray) ->
             leaves |= ((beyond > _ROUNDING) & ~by_values).any(axis=1)
     counts = mass > COUNTS * mass.sum()
     grow = counts & (across > -1.0).any(axis=1)
-    shifted = _shifted(state, core, lam, grow[:, None] & (groups.slope != 0), by_values, leaves)
+    shifted = _shifted(state, core, lam, grow[:, None] & (groups.slope != 0), by_values, leaves, follows)
     rows = np.union1d(np.flatnonzero(np.isin(groups.of, np.flatnonzero(leaves & counts))), shifted)
     if not len(rows):
         return []
@@ -88,17 +94,30 @@ def _are_driven(state: State, asked: Mask) -> Mask:
     return asked & driven
 
 
-def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask, leaves: Mask) -> IntArray:
+def _following(state: State, told: Mask, asked: Mask) -> Mask:
+    """Tell for which samples `asked`, of shape (C, n), w·x is a sum of those of samples that are `told`."""
+    X, found = state.groups.X, np.zeros_like(asked)
+    for c in np.flatnonzero(asked.any(axis=1) & told.any(axis=1)):
+        beside = np.linalg.norm(off(X, span(X[told[c]])), axis=1)
+        found[c] = asked[c] & (beside <= _ROUNDING * np.linalg.norm(X, axis=1))
+    return found
+
+
+def _shifted(
+    state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: Mask, leaves: Mask, follows: Mask
+) -> IntArray:
     """Return the neurons that samples at rest shift across their boundary, or may.
 
     `drives` and `at_edge`, of shape (C, n): groups that grow and drive a sample, and whose pull lies on its boundary.
-    `leaves` are groups that may leave the pattern, however little they count.
+    `leaves` are groups that may leave the pattern, however little they count. `follows`, of shape (C, n): samples that
+    a group does not drive, and of which w·x is a sum of those that it does.
     """
     groups, net, found = state.groups, state.net, state.groups.boundaries
     # Across a boundary the weights of samples at rest do not cancel any more, and are beyond all others if they jump.
     jumps, largest = _jumps(state, lam), _jumps(state, core.duals)
     jumps = np.where(largest != 0, largest, jumps)
     crossing = [np.empty(0, dtype=np.int64)]
+    shifts = np.full(state.pattern.shape, np.nan)  # where w·x of the neurons ends, for those that drive the sample
     for k in np.unique(found.boundary[core.rests]):
         samples = found.members(int(k))
         i = samples[0]
@@ -108,11 +127,19 @@ def _shifted(state: State, core: Core, lam: FloatArray, drives: Mask, at_edge: M
         z, effect = net.W[rows] @ state.data.X[i], groups.slope[groups.of[rows], i] * net.a[rows]
         ends = ends_of(z, effect)
         left = _left(state, core, lam, int(i), drives[:, i], leaves)
-        ends = np.where(ends != 0, ends, effect * left)
+        ends = np.where(ends != 0, ends, effect * left / (effect @ effect))
+        shifts[np.ix_(rows, samples)] = ends[:, None] * (found.reach[samples] / found.reach[i])
         repels = groups.sign[groups.of[rows]] * jumps[k] > 0
         crosses = (state.pattern[rows, i] * ends < 0) | np.isnan(ends)
         crossing.append(rows[repels & crosses])
-    return np.concatenate(crossing)
+    X = state.data.X
+    for c in np.flatnonzero(follows.any(axis=1) & drives.any(axis=1)):
+        rows, told, asked = groups.members(int(c)), np.flatnonzero(at_edge[c] & ~follows[c]), np.flatnonzero(follows[c])
+        sums = least_squares(X[told].T, X[asked].T)
+        ends, terms = shifts[np.ix_(rows, told)] @ sums, np.abs(shifts[np.ix_(rows, told)]) @ np.abs(sums)
+        stays = state.pattern[np.ix_(rows, asked)] * ends > _ROUNDING * terms
+        crossing.append(rows[~stays.all(axis=1)])
+    return np.unique(np.concatenate(crossing))
 
 
 def _jumps(state: State, lam: FloatArray) -> FloatArray:
@@ -129,11 +156,15 @@ def _left(state: State, core: Core, lam: FloatArray, i: int, drives: Mask, leave
     """
     groups, net, of = state.groups, state.net, state.groups.of
     parts = slopes(state.pattern[:, i], net.leak) * net.a * (net.W @ state.data.X[i])
+    is_told = 2.0 * state.log_scale <= _LARGEST_LOG
+    parts *= np.exp(2.0 * state.log_scale) if is_told else 1.0  # as large as in the values at rest
     stand = np.linalg.norm(groups.pulls(lam), axis=1) <= _ROUNDING * _terms(state, lam)
     others = (parts != 0) & ~((of >= 0) & drives[of])
     if (leaves[of] & others & (of >= 0)).any():
         return float("nan")
     stays = others & (of >= 0) & stand[of]
+    if stays.any() and not is_told:
+        return float("nan")
     own = core.values[i] - float(parts[stays].sum())
     own = own if abs(own) > _ROUNDING * np.abs(parts[stays]).max(initial=1.0) else 0.0
     left = np.append(-parts[others & ~stays], own)

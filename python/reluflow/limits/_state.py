@@ -46,6 +46,8 @@ class State:
         Neurons of groups that shrink to the origin; they are in no group here.
     numbers : ndarray, shape (n,), or None
         What the samples are called where they are a part of those of the run.
+    log_scale : float
+        The flow is at a network that is larger than this one, by e to the power of it.
     """
 
     data: Dataset
@@ -58,6 +60,7 @@ class State:
     log_losses: FloatArray
     shrinks: npt.NDArray[np.bool_]
     numbers: IntArray | None = None
+    log_scale: float = 0.0
 
     @classmethod
     def of(cls, data: Dataset, net: Network, loss: str, sample_weights: FloatArray | None = None) -> State:
