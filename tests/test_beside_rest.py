@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_circles, make_moons
 
 import reluflow as rf
 from certificate import certify_alone
@@ -269,3 +269,19 @@ def test_the_check_of_limits_notices_another_network() -> None:
     duals[np.abs(duals).argmax()] *= 1.01
     for other in (replace(limit, network=rf.Network(W, limit.network.a)), replace(limit, duals=duals)):
         assert certify_alone(data, other, n_resting=resting) > 1e-5
+
+
+def test_the_share_of_tails_follows_the_weights_at_rest() -> None:
+    """Samples with weights of 1e-10 rest for an instant; a share that fits these hides the tails in rounding later."""
+    X, labels = make_circles(40, noise=0.2, factor=0.5, random_state=205)
+    data = rf.Dataset(np.c_[X, np.ones(40)], 2.0 * labels - 1)
+    net = rf.Network.init(50, 3, scale=1e-2, seed=205)
+
+    def is_lost(progress: rf.Progress) -> bool:
+        return progress.steps > 8000
+
+    sol = rf.integrate(data, net, loss="exponential", until=rf.Stop(limit=True), callback=is_lost)
+    assert sol.status == "reached_limit", sol.message
+    n_resting = int((data.y * sol.limit.network(data.X) < 1e-9).sum())
+    assert n_resting == 22
+    assert certify_alone(data, sol.limit, n_resting) < 1e-9

@@ -277,6 +277,9 @@ class BesideRest:
         if moves.any():
             self._scales = np.where(moves, 0.0, self._scales)
             self._go_on_with(np.where(moves, 0.0, held["offsets"]))
+            # The share was a part of the smallest weight at rest, which may have been that of a sample that moves.
+            self._most_share = _OF_SMALLEST * float(self._weights()[self._scales > 0].min(initial=1.0))
+            self._share = max(self._share, min(_SHARE, self._most_share))
             return True
         rests = None if held["exponent"] or self._is_by_pattern else _at_rest(self._leg)
         if rests is not None and (rests != (self._scales > 0)).any():
