@@ -89,3 +89,38 @@ def test_a_deep_limit_beside_samples_at_rest_is_a_kkt_point(seed: int, tmp_path:
     again = rf.load(tmp_path / "run.npz").limit
     assert again.reason == found.reason
     np.testing.assert_array_equal(again.network.theta, found.network.theta)
+
+
+def multiple(seed: int, n: int, width: int, scale: float) -> tuple[rf.Dataset, rf.DeepNetwork]:
+    """Return points of which the last is twice the first, with the other label, and a network of one hidden layer."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, 3)), rng.choice([-1.0, 1.0], n)
+    X[-1], y[-1] = 2.0 * X[0], -y[0]
+    return rf.Dataset(X, y), rf.DeepNetwork.init([rf.Dense(width), rf.Dense(1)], dim=3, scale=scale, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [7, 25, 29])
+def test_idle_samples_on_one_boundary_leave_no_residual(seed: int) -> None:
+    """Both hold the same units, with weights that are far above all others: rounding of these is no multiplier."""
+    data, net = multiple(seed, 7, 4, 0.3)
+    W, a = net.theta[:12].reshape(4, 3), net.theta[12:]
+    two = rf.integrate(data, rf.Network(W, a), until=rf.Stop(limit=True, seconds=30)).limit
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, seconds=30))
+    assert (sol.status, two.certified) == ("reached_limit", True), sol.message
+    np.testing.assert_allclose(sol.limit.network(data.X).ravel(), two.network(data.X), rtol=0, atol=1e-9)
+
+
+def test_what_slides_above_decides_about_what_slides_below() -> None:
+    """In the limit a unit reads nothing of the samples at rest, and slides: all in its intervals is a multiplier.
+
+    What comes back to the units below, and how much these may bear, is in proportion to it.
+    """
+    data, net, loss = survey(115)
+    sol = rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True, seconds=60))
+    assert sol.status == "reached_limit", sol.message
+    found = sol.limit
+    assert np.ptp(found.layer_norms) < 1e-9
+    q = data.y * found.network(data.X).ravel()
+    grows = q > 1e-3 * q.max()
+    assert np.abs(q[~grows]).max() < 1e-12
+    assert q[grows].min() == pytest.approx((3 * np.abs(found.duals).sum()) ** -1.5, rel=1e-9)
