@@ -99,15 +99,29 @@ def multiple(seed: int, n: int, width: int, scale: float) -> tuple[rf.Dataset, r
     return rf.Dataset(X, y), rf.DeepNetwork.init([rf.Dense(width), rf.Dense(1)], dim=3, scale=scale, seed=seed)
 
 
+def check_against_two_layers(data: rf.Dataset, net: rf.DeepNetwork) -> None:
+    """Check that the limit is certified, and that of the core of two layers."""
+    W, a = net.theta[:12].reshape(4, 3), net.theta[12:]
+    two = rf.integrate(data, rf.Network(W, a), until=rf.Stop(limit=True, seconds=30)).limit
+    sol = rf.integrate(data, net, until=rf.Stop(limit=True, seconds=60))
+    assert (sol.status, two.certified) == ("reached_limit", True), sol.message
+    np.testing.assert_allclose(sol.limit.network(data.X).ravel(), two.network(data.X), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", [7, 25, 29])
 def test_idle_samples_on_one_boundary_leave_no_residual(seed: int) -> None:
     """Both hold the same units, with weights that are far above all others: rounding of these is no multiplier."""
-    data, net = multiple(seed, 7, 4, 0.3)
-    W, a = net.theta[:12].reshape(4, 3), net.theta[12:]
-    two = rf.integrate(data, rf.Network(W, a), until=rf.Stop(limit=True, seconds=30)).limit
-    sol = rf.integrate(data, net, until=rf.Stop(limit=True, seconds=30))
-    assert (sol.status, two.certified) == ("reached_limit", True), sol.message
-    np.testing.assert_allclose(sol.limit.network(data.X).ravel(), two.network(data.X), rtol=0, atol=1e-9)
+    check_against_two_layers(*multiple(seed, 7, 4, 0.3))
+
+
+def test_samples_at_rest_may_become_idle() -> None:
+    """All units that they see come to slide: then all that moves grows, and the run goes on as it did."""
+    check_against_two_layers(*multiple(8, 7, 4, 0.3))
+
+
+def test_a_direction_that_is_far_away_is_waited_for() -> None:
+    """It falls with |θ| to some power below one, and is 0.1 away at log |θ| = 10.8 only."""
+    check_against_two_layers(*multiple(20, 7, 4, 0.3))
 
 
 def test_what_slides_above_decides_about_what_slides_below() -> None:

@@ -24,7 +24,7 @@ from ..losses import log_weights
 from ._layers_beyond import NO_WEIGHT, LayersBeyond
 
 # The limit is asked for as often, each time margins have grown by this factor.
-MOST_ASKED, _GROWS = 20, 1.5
+MOST_ASKED, _GROWS = 40, 1.5
 # The state is held smaller once the least margin that grows is 2^L times as large as this: margins of the support are
 # equal to its inverse.
 _LEAST = 16.0
@@ -113,6 +113,8 @@ class LayersBesideRest(LayersBeyond):
         targets = self.whole._problem.targets
         lam = targets * np.exp(self._log_weights())[:, None]
         found = growing_samples(self._frozen(), np.asarray(self._state["theta"]), targets, lam, used)
+        if not len(found) and (q[used] > 0).all():  # those that were at rest are idle by now
+            return used
         return np.isin(np.arange(len(q)), found)
 
     def solution(self) -> DeepSolution:

@@ -77,14 +77,15 @@ class _Search:
         if self._falls_to_zero():
             return self._zero()
         unknowns = len(self.net.theta) + len(self.frozen.held)
-        grows = self.decay is None and self.weights is None and self._fits()
+        # With given weights margins at rest may be positive, too.
+        grows = self.decay is None and (self.weights is None or not self._find_balanced()) and self._fits()
         if grows and not self.degree:
             return self._unclaimed(self.inhomogeneous)
         if grows and not of_margins:
             return self._unclaimed("directions of cross-entropy are certified for two layers (rf.Network) alone")
         if unknowns > MOST_UNKNOWNS:
             return self._unclaimed(f"its equations have {unknowns:,} unknowns, {MOST_UNKNOWNS:,} can be solved")
-        if grows or self._find_balanced():
+        if grows or len(self.balanced) or self._find_balanced():
             return self._direction()
         return self._finite() if self.weights is None else self._unclaimed("margins that stayed finite do not stay")
 
