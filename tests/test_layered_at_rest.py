@@ -91,6 +91,20 @@ def test_a_deep_limit_beside_samples_at_rest_is_a_kkt_point(seed: int, tmp_path:
     np.testing.assert_array_equal(again.network.theta, found.network.theta)
 
 
+@pytest.mark.parametrize(("outweighs", "is_certified"), [(1e3, True), (1e9, False)])
+def test_what_rounding_hides_is_not_certified(
+    outweighs: float, is_certified: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Multipliers of samples at rest cancel. If they are so large that rounding leaves 1e-3 of θ, nothing is shown."""
+    data, net, loss = survey(98)
+    sol = rf.integrate(data, net, loss=loss, until=rf.Stop(limit=True, seconds=60))
+    monkeypatch.setattr("reluflow.layered._balanced._OUTWEIGHS", outweighs)
+    assert sol.limit.certified
+    del sol.__dict__["limit"]
+    assert sol.limit.certified == is_certified
+    assert ("stationarity does not hold" in sol.limit.reason) != is_certified
+
+
 def multiple(seed: int, n: int, width: int, scale: float) -> tuple[rf.Dataset, rf.DeepNetwork]:
     """Return points of which the last is twice the first, with the other label, and a network of one hidden layer."""
     rng = np.random.default_rng(seed)

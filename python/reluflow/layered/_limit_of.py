@@ -38,8 +38,8 @@ _OUTWEIGHS = 1e12
 _IS_WALL = 1e3
 # A dual of the squared loss below this part of its terms is rounding.
 _ROUNDING = 1e-12
-# Roundings of multipliers that cancel, by which a gradient may be off.
-_ROUNDINGS = 8.0
+# Roundings of multipliers that cancel, by which a gradient may be off; what is more of it is no rounding to rely on.
+_ROUNDINGS, _MOST_ROUNDING = 8.0, 1e-7
 # The equations of more unknowns are not set up: a dense matrix and its eigenvalues, some seconds.
 MOST_UNKNOWNS = 1500
 
@@ -226,7 +226,8 @@ class _Search:
         if len(self.balanced):  # what rounding leaves of multipliers that cancel
             rows = self.frozen.gradients(theta, self.balanced)
             terms = float(np.abs(lam[self.balanced]) @ np.linalg.norm(rows, axis=1))
-            stationarity = max(0.0, stationarity - _ROUNDINGS * np.finfo(np.float64).eps * terms / size)
+            rounding = _ROUNDINGS * np.finfo(np.float64).eps * terms / size
+            stationarity = max(0.0, stationarity - min(rounding, _MOST_ROUNDING))
         signed = self.targets[:, 0] * lam
         total, used = float(np.abs(lam[self.used]).sum()), self.used
         complementarity = float((np.abs(lam) * np.abs(above))[used].max()) / total if total > 0 else 0.0
