@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from toys import digits_like
 
 X = np.array(
     [
@@ -42,3 +43,20 @@ def test_a_loose_run_does_not_end_where_neurons_come_back(seed: int, time: float
     sol, tight = (rf.integrate((inputs, labels), start, until=time, rtol=r) for r in (1e-3, 1e-9))
     assert sol.status == "reached_time"
     np.testing.assert_allclose(sol.final(inputs), tight.final(inputs), rtol=1e-2, atol=1e-2)
+
+
+def test_looser_than_a_thousandth_is_a_thousandth():
+    """Looser steps were longer, and took more time: distances beside boundaries then ask for more orders."""
+    data, start = digits_like(n=30, d=6, width=12)
+    runs = [rf.integrate(data, start, until=5.0, rtol=rtol) for rtol in (0.3, 1e-2, 1e-3, 1e-4)]
+    assert runs[0].final == runs[1].final == runs[2].final != runs[3].final
+    assert runs[0](2.5) == runs[2](2.5)
+    assert [run.settings.rtol for run in runs] == [0.3, 1e-2, 1e-3, 1e-4]
+
+
+def test_so_it_is_of_layers():
+    data = rf.datasets.orthogonally_separable(6, 3, seed=0)
+    deep = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(1)], dim=3, scale=0.3, seed=0)
+    loose, fine = (rf.integrate(data, deep, until=3.0, rtol=rtol) for rtol in (0.3, 1e-3))
+    assert loose.final == fine.final
+    assert loose(1.3) == fine(1.3)

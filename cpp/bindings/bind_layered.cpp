@@ -80,7 +80,7 @@ class LayeredModel {
         const Snapshot& from = after == kept_.begin() ? kept_.front() : *(after - 1);
         if (!from.clock.is_before(when)) return snapshot_out(from, graph_);
         RunPlan plan;
-        plan.settings.rtol = rtol;
+        plan.settings.rtol = std::min(rtol, kLoosestRtol);
         plan.settings.checkpoint_bytes = 0;
         (in_log ? plan.stop.log_time : plan.stop.time) = time;
         LayeredFlow replay(graph_, X_, duals_, from, std::move(plan));

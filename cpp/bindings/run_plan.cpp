@@ -1,5 +1,6 @@
 #include "run_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -37,6 +38,7 @@ std::vector<double> times_in(const py::dict& options, const char* name) {
 Settings settings_in(const py::dict& options) {
     Settings settings;
     read(options, "rtol", settings.rtol);
+    settings.rtol = std::min(settings.rtol, kLoosestRtol);
     read(options, "atol", settings.atol);
     read(options, "rounding", settings.rounding);
     read(options, "most_limited", settings.most_limited);
