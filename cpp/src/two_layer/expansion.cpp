@@ -70,6 +70,9 @@ Expansion::Expansion(const Dataset& data, Objective objective, const Settings& s
       gradients_(data.rank(), state.neurons()),
       moments_(data.rank(), state.neurons()),
       start_gradients_(data.rank(), state.neurons()),
+      own_gradients_(state.neurons(), data.rank()),
+      owed_rows_(state.neurons(), data.rank()),
+      owed_gradients_(data.rank(), state.neurons()),
       q_(data.n()),
       q_next_(data.n()),
       column_(data.rank()),
@@ -108,11 +111,26 @@ void Expansion::start() {
     present_tolerance_ = std::min(tolerance_, std::max(kFinest, kMarginTol / waveform_.sensitivity(series_->square())));
     coupling_.gradients(waveform_.signed_weights(0), gradients_);
     project(0);
+    if (waveform_.is_owed()) add_owed();
     start_gradients_.leftCols(groups_.count()) = gradients_.leftCols(groups_.count());
     for (int slot = 0; slot < slots; ++slot) start_held_.row(slot) = held_parts_[slot].row(0);
     fastest_ = 0.0;
     for (Index c = 0; c < groups_.count(); ++c)
         if (moving_[c]) fastest_ = std::max({fastest_, gradients_.col(c).stableNorm(), waveform_.decay_rate()});
+}
+
+/// A gradient that is hardly more than what is owed is one of weights that cancel, or of none that acts: such a neuron
+/// decays, or is to rest.
+void Expansion::add_owed() {
+    coupling_.gradients(waveform_.owed().data(), owed_gradients_);
+    own_gradients_.topRows(groups_.count()) = gradients_.leftCols(groups_.count()).transpose();
+    for (Index c = 0; c < groups_.count(); ++c) {
+        column_ = owed_gradients_.col(c);
+        held(c).project(column_.data());
+        if (!(column_.norm() <= kMostOwed * gradients_.col(c).norm())) column_.setZero();
+        owed_rows_.row(c) = column_.transpose();
+        gradients_.col(c) += column_;
+    }
 }
 
 double Expansion::longest() const noexcept {

@@ -84,6 +84,11 @@ class Expansion {
     std::uint64_t version() const noexcept { return state_.version(); }
     /// At the start of the step, minus the offsets of the state.
     const Vector& margins() const noexcept { return q_; }
+    /// The projected gradient of a group at the start without what is owed, and what is, (r,); null if nothing is.
+    const double* own_gradient(Index group) const noexcept {
+        return waveform_.is_owed() ? own_gradients_.row(group).data() : nullptr;
+    }
+    const double* owed_gradient(Index group) const noexcept { return owed_rows_.row(group).data(); }
     /// What projection removed from a group's gradient, (order, r), or null if the group does not slide.
     const Matrix* held_part(Index group) const noexcept;
     /// Gradient at the start of the step of the samples on which the neuron does not slide.
@@ -118,6 +123,7 @@ class Expansion {
   private:
     const SlidingSet& held(Index group) const noexcept { return state_.mode.held(groups_.leader(group)); }
     double known_time(double part) const;
+    void add_owed();
     void find_live();
     void project(int order);
     double turn_of(Index neuron, const GradientView& g) const noexcept;
@@ -138,6 +144,8 @@ class Expansion {
     StateSeries* series_ = &by_neuron_;  // of the present step
     Matrix gradients_, moments_;         // (r, groups)
     Matrix start_gradients_;             // at the start, projected
+    Matrix own_gradients_, owed_rows_;   // (groups, r), of the weights alone and of what is owed, projected
+    Matrix owed_gradients_;              // that of all, (r, groups)
     Vector q_, q_next_, column_;
     double output_scale_;             // what outputs are compared with
     std::vector<int> slot_of_group_;  // index into held_parts_, -1 if the group does not slide

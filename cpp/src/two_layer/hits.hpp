@@ -121,6 +121,7 @@ class HitFinder {
     KnownFall first_descent_to(int piece, int boundary, const Coefficients& series, std::span<const std::int8_t> sides,
                                double limit) const;
     double rate_across(int piece, const Coefficients& z, double u) const;
+    double neglected() const noexcept;
     KnownFall drift_across(int piece, double distance, const Coefficients& c, double limit) const;
     /// So far beyond a boundary a neuron is across it.
     double drifted(int piece) const noexcept {

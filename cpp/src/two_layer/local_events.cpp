@@ -61,6 +61,7 @@ bool LocalEvents::apply(int neuron, const Hit& hit, std::span<const int> candida
     motion_.load_gradient(piece, hit.u);
     turn_output(piece, hit);
     if (crosses(neuron, hit, candidates)) return true;
+    motion_.owe_nothing(neuron);  // a neuron that leaves with the rate zero would be driven back
     if (leaves && hit.alone) return release(neuron, hit);
 
     collect_corner(neuron, hit, candidates);

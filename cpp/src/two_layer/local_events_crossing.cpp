@@ -38,6 +38,7 @@ bool LocalEvents::crosses(int neuron, const Hit& hit, std::span<const int> candi
     const double acting = motion_.patience() * largest_mean_norm_ + std::abs(below) + std::abs(range);
     const double rounding = kCornerUlps * std::numeric_limits<double>::epsilon() * acting;
     if (!(std::min({rate, rate_beyond, std::abs(range)}) > kFarFromRounding * rounding)) return false;
+    if (motion_.is_owed(neuron) && !(std::min(rate, rate_beyond) > motion_.owed_norm(neuron))) return false;
 
     gradient_ = normal / std::sqrt(normal.dot(normal));  // what rounding left of z is removed
     w_ -= gradient_.dot(w_) * gradient_;

@@ -84,6 +84,8 @@ NeuronMotion::NeuronMotion(const Dataset& data, const Waveform& waveform, double
       rank_(data.rank()),
       first_(neurons.count(), -1),
       last_(neurons.count(), -1),
+      owed_part_(neurons.count(), 0),
+      owed_(neurons.count() * data.rank()),
       gradient_((kMaxOrder + 2) * data.rank()),
       projected_((kMaxOrder + 2) * data.rank()),
       unit_(data.rank()),
@@ -113,7 +115,8 @@ int NeuronMotion::allocate(int neuron, double begin, bool with_gradient) {
     return static_cast<int>(pieces_.size()) - 1;
 }
 
-int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_part) {
+int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_part, const double* own,
+                       const double* owed) {
     if (is_open(neuron)) return first(neuron);
     const int index = allocate(neuron, 0.0, true);
     first_[neuron - neurons_.begin] = last_[neuron - neurons_.begin] = index;
@@ -122,6 +125,11 @@ int NeuronMotion::open(int neuron, const SlidingSet& held, const Matrix* held_pa
     double* a = w + (order_ + 1) * rank_;
     double* g = a + 3 * (order_ + 1);
     series_->copy(neuron, w, a, g);
+    owed_part_[neuron - neurons_.begin] = own != nullptr ? 1 : 0;
+    if (own != nullptr) {
+        std::copy_n(own, rank_, g);
+        std::copy_n(owed, rank_, this->owed(neuron));
+    }
     pieces_[index].held = &held;
     pieces_[index].holds = !held.empty();
     if (held_part) Map(g, order_ * rank_) += ConstMap(held_part->data(), order_ * rank_);
@@ -156,9 +164,16 @@ void NeuronMotion::expand(int piece, const SlidingSet& held) {
     double* w = data_of(piece);
     double* a = w + (order_ + 1) * rank_;
     const double* g = gradient_.data();
-    if (!held.empty()) {
+    const int neuron = pieces_[piece].neuron;
+    if (!held.empty() || is_owed(neuron)) {
         std::copy_n(g, order_ * rank_, projected_.data());
-        for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
+        if (is_owed(neuron)) {
+            const ConstMap beside(owed(neuron), rank_);
+            Eigen::Map<Vector> start(projected_.data(), rank_);
+            if (beside.norm() <= kMostOwed * start.norm()) start += beside;
+        }
+        if (!held.empty())
+            for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
         g = projected_.data();
     }
     for (int k = 0; k < order_; ++k) {
@@ -266,6 +281,7 @@ void NeuronMotion::boundary_series(int piece, const double* normal, double* c) c
 
 void NeuronMotion::load_gradient(int piece, double u) {
     const double shift = u - pieces_[piece].begin;
+    at_hand_ = pieces_[piece].neuron;
     if (piece != newest_) std::copy_n(g(piece), order_ * rank_, gradient_.data());
     newest_ = -1;
     if (shift == 0.0) return;
@@ -361,6 +377,17 @@ void NeuronMotion::move_contribution(int boundary, double u, std::int8_t before,
         for (int k = 0; k < order_; ++k)
             Eigen::Map<Coordinates<Count>>(gradient_.data() + k * rank_ + x) += change[k] * direction;
     });
+    if (is_owed(at_hand_)) move_owed(boundary, before, after);
+}
+
+void NeuronMotion::move_owed(int boundary, std::int8_t before, std::int8_t after) {
+    double change = 0.0;
+    for (const int sample : data_.samples_of(boundary)) {
+        const double coefficient = data_.coefficient(sample);
+        const auto slope = [&](std::int8_t side) { return side == 0 ? 0.0 : (coefficient * side > 0.0 ? 1.0 : leak_); };
+        change += coefficient * (slope(after) - slope(before)) * waveform_.owed()[sample];
+    }
+    Eigen::Map<Vector>(owed(at_hand_), rank_) += change * data_.normals().row(boundary).transpose();
 }
 
 }  // namespace reluflow

@@ -39,7 +39,9 @@ class NeuronMotion {
 
     /// The piece of a neuron that starts with the step: copied from the common series when first asked for.
     /// `held_part` (order, rank) is what projection took from the gradient, or null for a neuron that holds nothing.
-    int open(int neuron, const SlidingSet& held, const Matrix* held_part);
+    /// `own` is its projected gradient at the start without what is owed, and `owed` that; null where nothing is.
+    int open(int neuron, const SlidingSet& held, const Matrix* held_part, const double* own = nullptr,
+             const double* owed = nullptr);
     /// The piece that follows `piece` at u, where the neuron stands at (w, a) and its gradient series is `gradient()`.
     int follow(int piece, double u, const SlidingSet& held, const double* w, double a);
 
@@ -94,6 +96,13 @@ class NeuronMotion {
     /// Loads the gradient series of a piece that has one into `gradient()`, expanded about u; to be followed by
     /// follow().
     void load_gradient(int piece, double u);
+    /// Whether a neuron is driven by what is owed, and how fast at most.
+    bool is_owed(int neuron) const noexcept { return owed_part_[neuron - neurons_.begin] != 0; }
+    double owed_norm(int neuron) const noexcept {
+        return Eigen::Map<const Vector>(owed_.data() + (neuron - neurons_.begin) * rank_, rank_).norm();
+    }
+    /// Until the end of the step the neuron is driven by the weights alone.
+    void owe_nothing(int neuron) noexcept { owed_part_[neuron - neurons_.begin] = 0; }
     double* gradient() noexcept { return gradient_.data(); }
     /// Contribution of a boundary to the gradient along its normal on its negative and on its positive side, as series
     /// about u. Each is a sum of its own: beside an idle sample that acts on one side alone, the difference of both
@@ -136,6 +145,8 @@ class NeuronMotion {
     }
     bool side_series(int boundary, double u, std::int8_t side, double* c) const noexcept;
     int allocate(int neuron, double begin, bool with_gradient);
+    double* owed(int neuron) noexcept { return owed_.data() + (neuron - neurons_.begin) * rank_; }
+    void move_owed(int boundary, std::int8_t before, std::int8_t after);
     void measure(int piece) noexcept;
     double acting_part(Index sample, std::span<const std::int8_t> sides) const;
     double* data_of(int piece) noexcept { return store_.data() + pieces_[piece].offset; }
@@ -152,7 +163,10 @@ class NeuronMotion {
     Numbers store_;
     std::size_t used_ = 0;
     std::vector<int> first_, last_, touched_;
-    int newest_ = -1;  // the piece whose gradient series is in gradient_
+    int newest_ = -1;              // the piece whose gradient series is in gradient_
+    int at_hand_ = -1;             // the neuron whose gradient was loaded last
+    std::vector<char> owed_part_;  // whether a neuron is driven by what is owed
+    Numbers owed_;                 // (neurons, rank), its gradient of that
     Numbers gradient_, projected_;
     mutable Vector unit_;
     double patience_ = 1.0;

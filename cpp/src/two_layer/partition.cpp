@@ -17,6 +17,10 @@ constexpr double kMorePatience = 100.0;
 constexpr double kMostPatience = 1e6;
 /// An output weight that is zero to rounding, as a part of |w|: its sign alone counts.
 constexpr double kLeastOutput = 0x1p-104;
+/// Initial reserve, in pieces of one neuron in a step; grows geometrically.
+constexpr std::size_t kUsualPieces = 64;
+/// The nodes of Gauss' rule with two points, from the middle of an interval, as parts of its half.
+constexpr double kGauss = 0.57735026918962576;
 /// A piece behind an event may leave out this many errors of a step: about what the budget of events is.
 constexpr double kPieceErrors = kCouplingPart / kLatePart;
 /// A gradient of this many times what drives all others is that of a sample that drove nobody.
@@ -30,11 +34,14 @@ Partition::Partition(const ScreenedNetwork& network, State& state, Range neurons
       finder_(motion_, policy == BranchPolicy::stay),
       screening_(network, neurons, motion_, finder_),
       local_(network.data, state, policy, motion_, finder_, screening_, neurons.count()),
-      column_(network.data.rank()) {
+      column_(network.data.rank()),
+      moved_(network.data.rank()),
+      expected_(network.data.rank()) {
     finder_.watch(state.parameters, network.expansion);
     hits_.reserve(neurons.count());
     disturbances_.reserve(kUsualDisturbances * neurons.count());
     doubts_.reserve(kUsualDisturbances * neurons.count());
+    chain_.reserve(kUsualPieces);
 }
 
 void Partition::begin_step(double largest_mean_norm, double known) {
@@ -158,6 +165,49 @@ void Partition::add_moved(double u, Matrix& moments) {
         motion_.evaluate(first, u, column_.data(), a);
         moment -= a * column_;
     }
+}
+
+/// Within a piece what the events have moved is smooth, with a kink at each event; on a boundary that a neuron slides
+/// on its pre-activation is zero, so that the slope there does not matter.
+void Partition::integrate_moved(double u, Matrix& moments, Vector& margins) {
+    const std::span<const BoundaryEvent> events(local_.events());  // those of a neuron follow each other
+    for (std::size_t first = 0; first < events.size();) {
+        std::size_t last = first + 1;
+        while (last < events.size() && events[last].neuron == events[first].neuron) ++last;
+        integrate_moved(events.subspan(first, last - first), u, moments, margins);
+        first = last;
+    }
+}
+
+void Partition::integrate_moved(std::span<const BoundaryEvent> events, double end, Matrix& moments, Vector& margins) {
+    const int neuron = events.front().neuron;
+    const int first = motion_.first(neuron);
+    chain_.clear();
+    for (int piece = motion_.piece(first).next; piece >= 0; piece = motion_.piece(piece).next) chain_.push_back(piece);
+    moved_.setZero();
+    expected_.setZero();
+    const Dataset& data = motion_.data();
+    const auto slope = [&](std::int8_t sign) { return sign > 0 ? 1.0 : (sign < 0 ? motion_.leak() : 0.0); };
+    std::size_t left = events.size();
+    for (std::size_t k = chain_.size(); k-- > 0;) {
+        const double begin = motion_.piece(chain_[k]).begin;
+        const double half = 0.5 * ((k + 1 < chain_.size() ? motion_.piece(chain_[k + 1]).begin : end) - begin);
+        for (const double node : {1.0 - kGauss, 1.0 + kGauss}) {
+            double a = 0.0;
+            motion_.evaluate(chain_[k], begin + half * node, column_.data(), a);
+            moved_ += half * a * column_;
+            motion_.evaluate(first, begin + half * node, column_.data(), a);
+            expected_ += half * a * column_;
+        }
+        for (; left > 0 && events[left - 1].u >= begin; --left) {
+            const BoundaryEvent& event = events[left - 1];
+            for (const int sample : data.samples_of(event.boundary))
+                margins[sample] +=
+                    (slope(sample_sign(data, sample, event.after)) - slope(sample_sign(data, sample, event.before))) *
+                    data.signs()[sample] * data.X().row(sample).dot(moved_);
+        }
+    }
+    moments.col(expansion_.groups().of(neuron)) += moved_ - expected_;
 }
 
 double Partition::series_rest(double u) const noexcept {

@@ -39,6 +39,8 @@ class Partition {
     void place(double u, Matrix& w, Vector& a);
     /// Adds what these events move a w by until u to the moments of the groups.
     void add_moved(double u, Matrix& moments);
+    /// Adds the integral of that over [0, u], and that of what new sides add to the margins of samples.
+    void integrate_moved(double u, Matrix& moments, Vector& margins);
 
     /// What the series of neurons that have had events leave out until u, about, relative to the neuron.
     double series_rest(double u) const noexcept;
@@ -57,6 +59,7 @@ class Partition {
 
   private:
     void follow(const FirstHit& first);
+    void integrate_moved(std::span<const BoundaryEvent> events, double end, Matrix& moments, Vector& margins);
     bool outruns(int neuron) const;
     void keep_output_sign(int piece, double& a) const noexcept;
     void disturb_by_corner(int piece, const Hit& hit, std::size_t known);
@@ -70,7 +73,8 @@ class Partition {
     std::vector<Disturbance> disturbances_;
     std::vector<Doubt> doubts_;
     double end_ = 0.0;
-    Vector column_;
+    Vector column_, moved_, expected_;
+    std::vector<int> chain_;
 };
 
 }  // namespace reluflow

@@ -217,6 +217,10 @@ void Partitions::add_moved(double u, Matrix& moments) const {
     for (const auto& partition : partitions_) partition->add_moved(u, moments);
 }
 
+void Partitions::integrate_moved(double u, Matrix& moments, Vector& margins) const {
+    for (const auto& partition : partitions_) partition->integrate_moved(u, moments, margins);
+}
+
 double Partitions::series_rest(double u) const noexcept {
     double rest = 0.0;
     for (const auto& partition : partitions_) rest = std::max(rest, partition->series_rest(u));

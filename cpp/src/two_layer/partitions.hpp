@@ -49,6 +49,8 @@ class Partitions {
     void place(double u, Matrix& w, Vector& a) const;
     /// Adds what all events before u move a w by until then to the moments Σ a w of the groups, (r, groups).
     void add_moved(double u, Matrix& moments) const;
+    /// Adds the integral of that over [0, u], and that of what new sides add to the margins of samples, (n,).
+    void integrate_moved(double u, Matrix& moments, Vector& margins) const;
     /// What the series of neurons that have had events leave out until u, about, relative to the neuron.
     double series_rest(double u) const noexcept;
     /// The step was taken up to u.

@@ -224,7 +224,9 @@ Arrival Screening::arrival(int neuron, const Hit& hit) const {
 }
 
 int Screening::open(int neuron) {
-    return motion_.open(neuron, mode_.held(neuron), expansion_.held_part(expansion_.groups().of(neuron)));
+    const int group = expansion_.groups().of(neuron);
+    return motion_.open(neuron, mode_.held(neuron), expansion_.held_part(group), expansion_.own_gradient(group),
+                        expansion_.owed_gradient(group));
 }
 
 Hit Screening::next_hit(int neuron, double end) {

@@ -56,6 +56,7 @@ Stepper::Stepper(const Dataset& data, Objective objective, const Settings& setti
       horizon_log_loss_(settings.horizon_log_loss),
       late_events_(data, state.neurons()),
       turned_back_(data, state),
+      owed_(data, state.neurons()),
       column_(data.rank()),
       sleeper_work_(2 * data.rank()),
       sleeper_weights_(data.n()),
@@ -155,14 +156,19 @@ bool Stepper::try_step(double max_step) {
     return is_finite();
 }
 
-/// What events before the end may do to the other neurons.
+/// What an event before the end may do to the other neurons.
 double Stepper::budget() const noexcept {
     return kCouplingPart / kLatePart * expansion_.state_error();
 }
 
+/// What all those before the end may do.
+double Stepper::neglected() const noexcept {
+    return waveform().can_owe() ? crowded(budget(), kMostCrowd) : budget();
+}
+
 double Stepper::margin_error() const noexcept {
-    const double tolerance =
-        late_ ? expansion_.state_error() : expansion_.tolerance() + (events().empty() ? 0.0 : budget());
+    const bool is_moved = !events().empty() || waveform().is_owed();
+    const double tolerance = late_ ? expansion_.state_error() : expansion_.tolerance() + (is_moved ? neglected() : 0.0);
     return 2.0 * tolerance * square() * waveform().mean_norm();
 }
 
@@ -216,7 +222,7 @@ void Stepper::end_beside() {
 
 double Stepper::end_by_events(double end) const {
     if (late_ && any_event_ends_late()) return std::min(end, first_event());
-    const double coupled = coupled_end(disturbances_, budget(), end);
+    const double coupled = coupled_end(disturbances_, budget(), end, waveform().can_owe());
     return late_ ? end_by_late_doubts(coupled) : end_by_doubts(coupled);
 }
 
@@ -276,7 +282,7 @@ void Stepper::foresee(double end) {
     later_.clear();
     for (const auto& event : disturbances_)
         if (event.u > end) later_.push_back({event.u - end, event.coupling});
-    const double next = later_.empty() ? 1.0 : coupled_end(later_, budget(), 1.0 - end);
+    const double next = later_.empty() ? 1.0 : coupled_end(later_, budget(), 1.0 - end, waveform().can_owe());
     control_.taken(waveform().step(), end, next, disturbances_.size() - later_.size(), end < allowed_);
 }
 
@@ -317,6 +323,12 @@ void Stepper::take_next() {
 
 void Stepper::commit() {
     note_gap();
+    if (waveform().can_owe()) {
+        owed_.step_taken(expansion_, partitions_, end_);
+        owed_.spread(expansion_, std::max(control_.expected(), end_ * waveform().step()));
+    } else {
+        owed_.forget(expansion_);
+    }
     follow_sleepers(data_, state_.parameters, expansion_, end_, sleeper_weights_, sleeper_work_);
     if (carries_) {
         ++counts_.carried_steps;

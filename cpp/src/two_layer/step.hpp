@@ -9,6 +9,7 @@
 #include "two_layer/event_gaps.hpp"
 #include "two_layer/expansion.hpp"
 #include "two_layer/late_events.hpp"
+#include "two_layer/owed.hpp"
 #include "two_layer/partitions.hpp"
 #include "two_layer/radau_step.hpp"
 #include "two_layer/state.hpp"
@@ -107,6 +108,7 @@ class Stepper {
     void follow_events();
     double rate_of_step();
     double budget() const noexcept;
+    double neglected() const noexcept;
     double end_by_events(double end) const;
     double end_by_release(double end);
     double end_by_doubts(double end) const;
@@ -143,6 +145,7 @@ class Stepper {
     EventGaps gaps_;
     LateEvents late_events_;
     TurnedBack turned_back_;
+    Owed owed_;
     bool late_ = false;
     int quiet_steps_ = 0;   // explicit steps since the last event
     double fine_ = 1.0;     // the part of the tolerance that the last terms of an explicit step are to be below

@@ -1,6 +1,8 @@
 #include "two_layer/step_control.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 
 #include "base/tolerances.hpp"
@@ -113,11 +115,33 @@ double neglected(std::span<const Disturbance> disturbances, double end) noexcept
     return sum;
 }
 
+/// The number of boundaries of events before `end`, up to kMostCrowd. Those of like neurons on one boundary do the same
+/// to the others.
+std::size_t boundaries_met(std::span<const Disturbance> disturbances, double end) noexcept {
+    std::array<int, kMostCrowd> met{};
+    std::size_t count = 0;
+    for (const auto& event : disturbances) {
+        if (count == met.size()) break;
+        const auto last = met.begin() + static_cast<std::ptrdiff_t>(count);
+        if (event.u < end && std::find(met.begin(), last, event.boundary) == last) met[count++] = event.boundary;
+    }
+    return count;
+}
+
 }  // namespace
 
-double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept {
-    if (neglected(disturbances, end) <= budget) return end;
-    const auto is_allowed = [&](double u) { return neglected(disturbances, u) <= budget; };
+double crowded(double budget, std::size_t boundaries) noexcept {
+    const double of_all = static_cast<double>(std::min(boundaries, kMostCrowd)) * budget;
+    return std::max(budget, std::min(of_all, kMostNeglected));
+}
+
+double coupled_end(std::span<const Disturbance> disturbances, double budget, double end, bool is_owed) noexcept {
+    const auto is_allowed = [&](double u) {
+        const double sum = neglected(disturbances, u);
+        if (sum <= budget || !is_owed) return sum <= budget;
+        return sum <= crowded(budget, boundaries_met(disturbances, u));
+    };
+    if (is_allowed(end)) return end;
     const double low = halved({0.0, end}, is_allowed, kHalvings).low;
     // The bisection may stop just before an event that a step can reach without exceeding the budget.
     double first = std::numeric_limits<double>::infinity();

@@ -1,6 +1,7 @@
 /// How far a step may go, and how long the next one should be.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -26,8 +27,12 @@ struct SlowHit {
     double before = 0.0;  ///< the last event before it
 };
 
-/// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget. U can always reach the first event.
-double coupled_end(std::span<const Disturbance> disturbances, double budget, double end) noexcept;
+/// What may be neglected of events on so many boundaries where the next steps make up for it: their bounds are added as
+/// if all had one direction.
+double crowded(double budget, std::size_t boundaries) noexcept;
+/// The largest U in [0, end] with Σ_{u < U} ½ (U - u)² coupling <= budget; with `is_owed`, crowded() for the number of
+/// boundaries that are met before U. U can always reach the first event.
+double coupled_end(std::span<const Disturbance> disturbances, double budget, double end, bool is_owed = false) noexcept;
 /// Σ_{u <= end} ½ length² coupling: what the events before `end` do within such a length behind it.
 double effect_within(std::span<const Disturbance> disturbances, double end, double length) noexcept;
 /// Lists the hits before `end` at which a neuron crosses a boundary so slowly that the events before may turn it back,
@@ -51,6 +56,8 @@ class StepControl {
     double propose(double fastest) const noexcept;
     /// The length that truncation allows the next step.
     double smooth() const noexcept { return smooth_; }
+    /// That of the next step, about.
+    double expected() const noexcept { return std::min(smooth_, events_); }
     /// True when events keep steps shorter than truncation would: then smooth() follows the steps that there were, and
     /// says little of what truncation allows.
     bool is_limited_by_events() const noexcept { return events_ < smooth_; }

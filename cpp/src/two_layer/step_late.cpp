@@ -47,6 +47,10 @@ bool Stepper::try_late() {
         lets_go = std::isfinite(let_go);
         if (lets_go && let_go < kUnseenWeight) return false;  // its weight has too few bits, or none, to be followed
     }
+    if (waveform().is_owed()) {  // what is a constant for one step is too much for a far longer one
+        owed_.forget(expansion_);
+        expansion_.start();
+    }
     const bool is_quiet = !late_ && quiet_steps_ >= kQuietSteps;
     do {
         double step = std::min({late_control_.propose(plain), kMaxRate / rate, radau_.longest(), expansion_.longest()});

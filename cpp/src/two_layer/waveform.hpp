@@ -106,6 +106,21 @@ class Waveform {
     double mean_norm() const noexcept { return mean_norm_; }
     /// By how much at most a weight changes with its own q: |∂p_i / ∂q_i|. At the start of the step.
     double response(Index sample) const noexcept { return is_linear_ ? counts_[sample] : std::abs(signed_(0, sample)); }
+    /// What the steps before owe, as signed weights: from the next start on it drives the neurons beside the weights,
+    /// as constants, and counts in no decision at a boundary. See Owed.
+    void owe(const Vector& signed_weights) {
+        owed_ = signed_weights;
+        is_owed_ = true;
+    }
+    void owe_nothing() noexcept { is_owed_ = false; }
+    bool is_owed() const noexcept { return is_owed_; }
+    const Vector& owed() const noexcept { return owed_; }
+    /// Whether the next steps make up for what local events do to the weights (see Owed).
+    bool can_owe() const noexcept { return !prescribed_ && !is_linear_ && !has_decay(); }
+    /// The derivative of a weight by its own q at a fixed mass, at the start of the step; of a loss of margins.
+    double own_rate(Index sample) const noexcept {
+        return -p_(0, sample) * (saturates(objective_.loss) ? 1.0 - l_(0, sample) : 1.0);
+    }
     /// Σ_i response_i |x_i|².
     double mean_square() const noexcept { return mean_square_; }
     /// By how much Σ_i |p_i| |x_i| may change with a weight through Σ p = 1.
@@ -233,6 +248,7 @@ class Waveform {
     double target_norm_ = 0.0;
     int order_ = 0;
     bool prescribed_ = false;
+    bool is_owed_ = false;
     bool with_others_ = true;
     bool time_by_margins_ = false;
     int margin_order_ = 0;
@@ -243,6 +259,7 @@ class Waveform {
     std::vector<char> near_;
     std::vector<int> heavy_;         // samples with a share in the mass, if time is integrated from margins
     Matrix q_, l_, p_, c_, signed_;  // (order, n)
+    Vector owed_;                    // signed weights
     Vector weighted_;                // one order of p c; while a step starts, the losses
     Matrix outputs_;                 // (order, n), of q̂
     Coefficients shrinks_{};         // e^{-2γ t}
