@@ -67,3 +67,18 @@ def test_a_neuron_is_not_moved_to_where_nearly_parallel_boundaries_meet(rtol: fl
     sol = problem.run(rtol=rtol)
     assert exact.status == sol.status == "reached_time", sol.message
     assert rf.analysis.relative_error(sol.final, exact.final) < 100 * rtol
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-9, 1e-10, 1e-12, 1e-13])
+def test_a_slow_neuron_that_a_step_begins_hardly_off_its_boundary_crosses_it(rtol: float) -> None:
+    """Samples of both labels, 1e-10 apart, pull neuron 0 back by 1e-10 of their weights: less than steps know of these.
+
+    A step that began within 100 roundings of the boundary took that for no rate, and the neuron stayed active on both.
+    """
+    problem = hostile.problem("near_parallel", 103194)
+    sol = problem.run(rtol=rtol)
+    assert sol.status == "reached_time"
+    last = (sol.events.neuron == 0) & (sol.events.t > 1.0)
+    assert sol.events.sample[last].tolist() == [2, 6]
+    assert [str(kind) for kind in sol.events.kind[last]] == ["cross_down", "die"]
+    assert sol.events.t[last] == pytest.approx(1.6652, abs=1e-4)

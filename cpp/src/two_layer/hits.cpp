@@ -17,8 +17,8 @@ void negate(double* c, int order) noexcept {
     for (int k = 0; k <= order; ++k) c[k] = -c[k];
 }
 
-/// A neuron that is this many times as far from a boundary as what counts as zero crosses it only where it is seen to
-/// be beyond it.
+/// A neuron that samples hold beside a boundary, no more than this many times what counts as zero away, crosses it only
+/// where it is seen to be beyond it.
 constexpr double kSomeRoundings = 100.0;
 /// A neuron beside a boundary comes towards it by more than this part of what counts as zero, or not at all.
 constexpr double kComesNearer = 0.25;
@@ -163,7 +163,8 @@ KnownFall HitFinder::first_descent_to(int piece, int boundary, const Coefficient
     const double zero = zero_tol(motion_.size(piece));
     const HeldBeside::Hold hold = beside_.hold(piece, boundary, sides, limit, zero);
     if (beside_.comes_to_rest(piece, boundary, c, hold)) return {0.0, 0.0, true};
-    if (c[0] <= std::max(zero, kSomeRoundings * hold.zero)) {  // on the boundary it has just left, or hardly off it
+    const double hardly_off = hold.noise > 0.0 ? kSomeRoundings * hold.zero : zero;
+    if (c[0] <= hardly_off) {  // or on the boundary that it has just left
         const double known = c[0];
         if (known <= zero) c[0] = 0.0;
         // A rate within what is not known of it: back to the boundary it is none; away from it, the neuron comes back
