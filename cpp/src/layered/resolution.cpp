@@ -54,6 +54,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         add_dependent(before);
         add_sums_of_zeros(before);
     }
+    know_instant();
     options_.clear();
     lists_all_ = true;
     reason_.clear();
