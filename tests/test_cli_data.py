@@ -236,3 +236,10 @@ def test_data_by_name_have_no_columns(capsys, given):
         code, _, err = call(capsys, "run", "--data", "iris", "--loss", loss, "--until", "1", *given)
         assert code == 2
         assert f"{given[0]} must be left out with data by name, found '{given[1]}'" in err
+
+
+def test_a_sweep_says_what_was_wrong_with_points(capsys, tmp_path):
+    given = ("--data", "wang-pilanci", "--width", "2", "--until", "0.1", "--store", tmp_path)
+    code, out, err = call(capsys, "sweep", *given, "--grid", "leak=0,1")
+    assert (code, err) == (1, "")
+    assert "leak must lie in [0, 1), found 1.0" in out

@@ -184,3 +184,12 @@ def test_what_has_no_content_to_read_names_no_store(tmp_path: Path) -> None:
     assert run(measure=measure, n_threads=1)["value"].to_numpy().ravel().tolist() == list(range(8))
     measure.fingerprint = "numbers"
     assert [counted(measure=measure, store=tmp_path)[1] for _ in range(2)] == [8, 0]
+
+
+@pytest.mark.parametrize("below", ["", "folder"])
+def test_a_store_that_cannot_be_made_is_named(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = tmp_path / "file" / below
+    named = re.escape(repr(str(store)))
+    with pytest.raises(ValueError, match=f"store must name a folder that can be made, found {named}"):
+        run(store=store)

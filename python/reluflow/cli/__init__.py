@@ -49,7 +49,17 @@ def _of_typer(error: Exception) -> int:
     describe = getattr(error, "format_message", None)
     if describe is None:
         raise error
-    return _complain(str(describe()))
+    return _complain(_of_a_value(error) or str(describe()))
+
+
+def _of_a_value(error: Exception) -> str | None:
+    """Say what was found in place of a number; typer's message leaves it out where pydantic reads the values."""
+    errors, option = getattr(error.__cause__ or error.__context__, "errors", None), getattr(error, "param", None)
+    if errors is None or option is None:
+        return None
+    first = errors()[0]
+    expected = first["msg"].removeprefix("Input should be ").partition(",")[0]
+    return f"{option.opts[0]} must be {expected}, found {first['input']!r}"
 
 
 def _complain(message: str) -> int:

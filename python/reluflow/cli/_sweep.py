@@ -69,6 +69,8 @@ def execute(request: SweepRequest, console: Console) -> int:
     if not request.quiet:
         for status, count in counts.most_common():
             console.print(f"{count:8d}  {status}", highlight=False)
+        for error in sorted(set(found["error"].to_numpy().ravel().tolist()) - {""}):
+            console.print(f"          {error}", highlight=False, markup=False, soft_wrap=True)
         console.print(f"stored in {request.store / found.attrs['key']}.zarr", soft_wrap=True)
     return 1 if counts["error"] else 0
 

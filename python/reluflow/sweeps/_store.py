@@ -232,7 +232,10 @@ def open_store(
         return Store(group, grid, None, dims)
     instance(folder, "store", (str, os.PathLike), "a folder")
     target = Path(folder) / f"{key}.zarr"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise invalid("store", "name a folder that can be made", f"{str(folder)!r} ({error.strerror})") from None
     if target.exists() and not resume:
         shutil.rmtree(target)
     if not target.exists():
