@@ -44,6 +44,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     depends_ = false;
     within_rounding_ = turns_ = false;
     arrived_.clear();
+    stood_.reset();
     for (const Contact& contact : contacts_)
         if (contact.from != 0)
             arrived_.insert(arrived_.end(), contact.boundary.members.begin(), contact.boundary.members.end());

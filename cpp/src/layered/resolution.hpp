@@ -123,6 +123,7 @@ class Resolution {
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(Jet& jet, int b);
     bool stands(const Jet& jet, int b, double above, double below, double tol);
+    bool stood_before(const Jet& jet, const Boundary& boundary);
     int first_orders(Jet& jet, int b, Row& multiplier, Row& up, Row& down) const;
     static int leaves_later(Jet& jet, int b, int from, double tol);
     int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol) const;
@@ -217,7 +218,8 @@ class Resolution {
     bool looks_ahead_ = false;      // where multipliers and their bounds begin with nothing later orders count
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
-    std::vector<Place> arrived_;  // has come from a side
+    std::vector<Place> arrived_;               // has come from a side
+    std::optional<std::vector<Place>> stood_;  // where boundaries repelled before: once it is asked for
     std::vector<int> sides_;
     std::vector<int> next_;
     std::vector<char> lasts_;  // contacts that slide where their boundary has come to attract

@@ -187,11 +187,27 @@ bool Resolution::stands(const Jet& jet, int b, double above, double below, doubl
     // What nothing moves on its inactive side rests: half of all that is near does. Where a run begins it may, and what
     // is moved to both sides may stand.
     const bool is_at_rest = ridge_of(jet, b) == Ridge::rests;
-    on_ridge_ = on_ridge_ || (!is_start_ && !is_at_rest);
-    is_for_stay_ = is_for_stay_ || is_start_;
+    const bool stood = !is_start_ && !is_at_rest && stood_before(jet, jet.sliding().boundaries()[b]);
+    on_ridge_ = on_ridge_ || (!is_start_ && !is_at_rest && !stood);
+    is_for_stay_ = is_for_stay_ || is_start_ || stood;
     beside_ridge_ = beside_ridge_ || known < 0;
     met_rests_ = met_rests_ || (is_at_rest && !is_start_ && known >= 0 && contacts_[known].from != 0);
     return true;
+}
+
+// Whether a boundary has been stood on up to the event, though it repels.
+bool Resolution::stood_before(const Jet& jet, const Boundary& boundary) {
+    if (!stood_) {
+        stood_.emplace();
+        Jet earlier(*graph_, *X_, jet.duals(), 1);
+        earlier.start(*theta_, *before_, span_, false);
+        const auto& slides = earlier.sliding().boundaries();
+        const int count = earlier.advance() ? earlier.sliding().count() : 0;
+        for (int b = 0; b < count; ++b)
+            if (ridge_of(earlier, b) == Ridge::stands)
+                stood_->insert(stood_->end(), slides[b].members.begin(), slides[b].members.end());
+    }
+    return std::ranges::any_of(*stood_, [&](const Place& p) { return boundary.place_of(p) >= 0; });
 }
 
 // What leaves may do so at the instant at which the bounds of others meet, and what it sends on or gets passes zero,
