@@ -211,7 +211,8 @@ KnownFall HitFinder::drift_across(int piece, double distance, const Coefficients
 bool HitFinder::is_unknown(double rate, int piece, int boundary, std::span<const std::int8_t> sides) const {
     const double weight = motion_.acting_weight(sides, motion_.piece(piece).begin);
     const double sine = motion_.piece(piece).held->length_outside(motion_.data().normals().row(boundary).data());
-    const double unknown = kRateUlps * kEps * weight + sine * motion_.acting_error(weight);
+    const double unknown =
+        kRateUlps * kEps * weight + sine * (motion_.acting_error(weight) + motion_.missed_weight(sides));
     return std::abs(rate) <= unknown * std::abs(motion_.a(piece)[0]) * motion_.step();
 }
 

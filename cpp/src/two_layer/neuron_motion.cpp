@@ -337,12 +337,22 @@ double NeuronMotion::acting_weight(std::span<const std::int8_t> sides, double u)
     return patience_ * sum;
 }
 
+double NeuronMotion::missed_weight(std::span<const std::int8_t> sides) const {
+    double sum = 0.0;
+    for (Index i = 0; waveform_.is_prescribed() && i < data_.n(); ++i)
+        if (feels(i, sides)) sum += waveform_.missed_at_start(i) * std::abs(data_.coefficient(i));
+    return sum;
+}
+
+bool NeuronMotion::feels(Index sample, std::span<const std::int8_t> sides) const {
+    const std::int8_t sign = sample_sign(data_, sample, sides[data_.boundary_of(sample)]);
+    return sign == 0 ? waveform_.is_live(sample) : (leak_ > 0.0 || sign > 0);
+}
+
 /// The part of one sample, at the weights in weights_.
 double NeuronMotion::acting_part(Index sample, std::span<const std::int8_t> sides) const {
-    const std::int8_t sign = sample_sign(data_, sample, sides[data_.boundary_of(sample)]);
-    const bool acts = sign == 0 ? waveform_.is_live(sample) : (leak_ > 0.0 || sign > 0);
     const double weight = std::max(std::abs(weights_[sample]), waveform_.least_known(sample));
-    return acts ? weight * std::abs(data_.coefficient(sample)) : 0.0;
+    return feels(sample, sides) ? weight * std::abs(data_.coefficient(sample)) : 0.0;
 }
 
 double NeuronMotion::acting_rate(int piece, std::span<const std::int8_t> sides, double u) const {

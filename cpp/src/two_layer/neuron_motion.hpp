@@ -113,6 +113,9 @@ class NeuronMotion {
     /// Σ p_i |x_i| at u over what acts on a neuron with these sides: the scale of the rounding of its gradient. Sliding
     /// samples count, since they may have acted before; samples that drive no neuron do not.
     double acting_weight(std::span<const std::int8_t> sides, double u) const;
+    /// The same of what a prescribed step misses of the weights where it begins: those of tiny samples grow by far more
+    /// than its polynomials can follow.
+    double missed_weight(std::span<const std::int8_t> sides) const;
     /// Σ p_i |x_i|·|w| over the same, coordinate by coordinate and at most until u: the scale of the rounding of the
     /// rate of the output weight, and no more than acting_weight() |w|. A sample in coordinates in which w is zero adds
     /// none, however far its rounding is above the pulls of tiny samples in others.
@@ -148,6 +151,7 @@ class NeuronMotion {
     double* owed(int neuron) noexcept { return owed_.data() + (neuron - neurons_.begin) * rank_; }
     void move_owed(int boundary, std::int8_t before, std::int8_t after);
     void measure(int piece) noexcept;
+    bool feels(Index sample, std::span<const std::int8_t> sides) const;
     double acting_part(Index sample, std::span<const std::int8_t> sides) const;
     double* data_of(int piece) noexcept { return store_.data() + pieces_[piece].offset; }
     void expand(int piece, const SlidingSet& held);

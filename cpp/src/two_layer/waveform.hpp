@@ -136,6 +136,10 @@ class Waveform {
     /// The size that the error of a weight is relative to, where the weight itself may be smaller: errors are
     /// differences of outputs and targets.
     double least_known(Index i) const noexcept { return is_linear_ ? counts_[i] * largest_target_ : 0.0; }
+    /// By how much the polynomials of a prescribed step, which end at its nodes, miss a weight where the step begins.
+    double missed_at_start(Index i) const noexcept {
+        return prescribed_ ? std::abs(signs_[i] * signed_(0, i) - p_(0, i)) : 0.0;
+    }
     /// The size of a target whose rounding is about that of an output, a sum of terms that may be far above it. `terms`
     /// over |x| add up to at most that (StateSeries::terms).
     double size_of_terms(Index sample, double terms) const noexcept { return kTermPart * terms * norms_[sample]; }
