@@ -218,6 +218,7 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
         if (!std::isfinite(miss)) break;
         const bool is_taken = conclude(expansion, step, miss, stands ? left : 0.0);
         if (is_taken && is_growing_ && change <= rounding_of_margins()) leave_room_for_rounding(step, change);
+        note_moved(expansion, miss + left);
         if (is_taken) expansion.set_missed(missed_of_weights(expansion.waveform().mean_norm()));
         if (is_taken) kept_end_ = start_weights_ + coefficients_.colwise().sum().transpose();
         if (!is_taken && is_growing_) land_before_join(step, own <= 1.0);
@@ -228,6 +229,14 @@ bool RadauStep::expand(Expansion& expansion, double step, bool with_others, bool
     keep_margins(expansion);
     land_before_join(step, false);
     return false;
+}
+
+/// How far the step may have moved a neuron, where it missed so many tolerances. With negative margins, and beside
+/// samples at rest, pairs of both labels hold neurons at a distance of rounding, and the tolerance counts.
+void RadauStep::note_moved(const Expansion& expansion, double missed) noexcept {
+    known_to_ = expansion.state_error();
+    if (is_growing_ && objective_.resting.is_empty())
+        known_to_ = std::min(known_to_, std::max(kFinest, tolerance_ * missed));
 }
 
 /// What changes of errors are known to is less than what errors are, since outputs of the start cancel in them. A step

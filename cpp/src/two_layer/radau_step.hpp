@@ -81,6 +81,9 @@ class RadauStep {
     int iterations() const noexcept { return iterations_; }
     /// False if the last try was given up before anything was computed.
     bool has_worked() const noexcept { return iterations_ > 0 || factorisations_ > 0 || is_steady_; }
+    /// How far the last step that was taken may have moved a neuron, as a part of θ: what it missed and what Newton's
+    /// method left. With negative margins, and beside samples at rest, the tolerance.
+    double moved() const noexcept { return known_to_; }
     /// What the last try missed, if anything, is a layer at its begin.
     bool misses_layer() const noexcept { return layer_ > kLayerPart * tolerance_; }
 
@@ -143,6 +146,7 @@ class RadauStep {
     double turning_error(const Expansion& expansion, double step);
     bool still_gains(double change, double before) const noexcept;
     bool is_slow(double change, double before) const noexcept;
+    void note_moved(const Expansion& expansion, double missed) noexcept;
     double left_after(const Expansion& expansion, double change, double step) const noexcept;
     bool is_resolved(double change) const noexcept;
     double rounding_of_margins() const noexcept;
@@ -194,6 +198,7 @@ class RadauStep {
     Vector asked_;                        // changes of the weights (n,) that margins ask for, as parts of them
     Vector driven_, direction_;           // changes of the weights (n,), and the gradient that they make up (r,)
     bool is_far_ = false;                 // the margins of the first guess say nothing of the weights
+    double known_to_ = 0.0;               // see moved()
     double moved_ = 0.0;                  // the largest change of a group's gradient in the last correction
     Matrix missed_;                       // of log p before the last correction, by what margins ask for (stages, n)
     Vector moved_square_;                 // how far that moves the neurons to a node: the square over |θ|² and the step

@@ -106,15 +106,15 @@ bool Stepper::retry_plain(double max_step) {
     return true;
 }
 
-/// True if a Radau step ends at a hit from a distance within what its tolerance may have moved the neuron by. Explicit
-/// steps decide that: their series know the distance better the shorter they are.
+/// True if a Radau step ends at a hit from a distance within what it may have moved the neuron by. Explicit steps
+/// decide that: their series know the distance better the shorter they are.
 bool Stepper::ends_in_doubt() const {
     return std::any_of(doubts_.begin(), doubts_.end(),
                        [this](const Doubt& doubt) { return doubt.u <= end_ && is_within_error(doubt); });
 }
 
 bool Stepper::is_within_error(const Doubt& doubt) const {
-    return doubt.distance < expansion_.state_error() / kLatePart;
+    return doubt.distance < radau_.moved() / kLatePart;
 }
 
 double Stepper::first_event() const noexcept {
