@@ -29,8 +29,8 @@ inline constexpr double kFineEnough = 1e-9;
 /// P3 is half as far again from its own. See also kTracePart.
 inline constexpr double kCouplingPart = 0.22;
 /// Where the next steps make up for it (Owed), that is neglected for each of so many boundaries that are met, up to the
-/// second number: what is left is of second order. If a single event counts as ten do, one in ten small runs ends twice
-/// as far from its reference as without; with 1e-5 P3 at rtol 1e-6 does so by a quarter.
+/// second number: what is left is of second order. If a single event counts as three do, one in thirty small runs ends
+/// twice as far from its reference as without; with 1e-5 P3 at rtol 1e-6 does so by a quarter.
 inline constexpr std::size_t kMostCrowd = 10;
 inline constexpr double kMostNeglected = 1e-6;
 /// A gradient is driven by what is owed up to this part of itself.

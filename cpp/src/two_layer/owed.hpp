@@ -23,7 +23,7 @@ class Owed {
     void forget(Expansion& expansion) noexcept;
 
   private:
-    void add(Expansion& expansion, const Partitions& partitions, double end);
+    void add(Expansion& expansion, const Partitions& partitions, double end, double mass_left);
 
     const Dataset& data_;
     bool owes_ = false;
@@ -31,6 +31,7 @@ class Owed {
     Vector share_;
     Vector norms_;
     Vector changed_, by_sides_;  // integrals of the margins
+    Vector at_end_;              // the signed weights
     Matrix moved_;               // (r, groups), of Σ a w
 };
 

@@ -80,6 +80,10 @@ class Waveform {
     double log_mass() const noexcept { return log_mass_; }
     /// By how much it falls until u, where time is integrated from the margins.
     double fall_of_mass(double u) const noexcept { return log_mass_ - log_mass_at(u); }
+    /// D at u, over that of the start.
+    double mass_left(double u) const noexcept {
+        return time_by_margins_ ? std::exp(-fall_of_mass(u)) : 1.0 / time_rate_at(u);
+    }
     /// log p_i at the start of the step by the margin of the sample, also where it drives nobody or its weight has
     /// underflowed; of a loss of margins.
     double log_weight_by_margin(Index sample) const noexcept {
