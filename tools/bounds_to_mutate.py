@@ -7,6 +7,7 @@ from dual_rounding_to_mutate import DUAL_ROUNDING
 from mutant import Mutant
 
 BRACKET = "numeric/bracket.hpp"
+ORTHONORMAL = "numeric/orthonormal.cpp"
 POLYNOMIAL = "numeric/polynomial.cpp"
 SLIDING = "hybrid/sliding_set.cpp"
 TRANSITION = "hybrid/transition.cpp"
@@ -23,7 +24,7 @@ RADAU_HEADER = "two_layer/radau_step.hpp"
 NODES = "numeric/radau_nodes.cpp"
 LOG_INTEGRAL = "numeric/log_integral.hpp"
 TOLERANCES = "base/tolerances.hpp"
-ALONE = "if (inside <= noise.rounding + condition[h] * noise.weights) return false;"
+ALONE = "if (inside <= noise.rounding + held.condition(h, work_.data()) * noise.weights) return false;"
 
 
 def of_polynomial(what: str, old: str, new: str) -> Mutant:
@@ -105,24 +106,31 @@ MUTANTS = (
     Mutant("test_sliding_set", SLIDING, "one pass of Gram-Schmidt", "pass < 2", "pass < 1"),
     Mutant(
         "test_sliding_set",
-        SLIDING,
+        ORTHONORMAL,
         "multipliers without what the others take",
-        "value -= r_[h * (h + 1) / 2 + i] * beta[h]",
-        "value -= 0.0 * beta[h]",
+        "values[i] -= values[h] * column[i]",
+        "values[i] -= 0.0 * column[i]",
     ),
     Mutant(
         "test_sliding_set",
         SLIDING,
         "multipliers off by 1e-13",
-        "double value = -coordinates[i];",
-        "double value = -coordinates[i] * (1.0 + 1e-13);",
+        "values[i] = -values[i];",
+        "values[i] = -values[i] * (1.0 + 1e-13);",
+    ),
+    Mutant(
+        "test_sliding_set",
+        ORTHONORMAL,
+        "projector without its last boundary",
+        "for (; i < count; ++i) take_rows<1>",
+        "for (; i + 1 < count; ++i) take_rows<1>",
     ),
     Mutant(
         "test_sliding_set",
         SLIDING,
-        "projector without its last boundary",
-        "for (; i < size(); ++i) take_rows<1>",
-        "for (; i + 1 < size(); ++i) take_rows<1>",
+        "factors of other boundaries are kept",
+        "dependent_.empty() ? kept - boundaries_.begin() : 0",
+        "std::min(boundaries_.size(), boundaries.size())",
     ),
     Mutant("test_sliding_set", SLIDING, "dependent boundaries are not listed", "dependent_.push_back(boundary);", ";"),
     Mutant("test_sliding_set", SLIDING, "full rank leaves rounding", "if (size() == rank_) {", "if (size() > rank_) {"),
@@ -262,8 +270,10 @@ MUTANTS = (
         "test_release",
         HITS,
         "multipliers of the order before",
-        "held.multipliers(coordinates_.data(), multipliers_.data() + k * held.size());",
-        "held.multipliers(coordinates_.data(), multipliers_.data() + (k < 2 ? k : k - 1) * held.size());",
+        "std::copy_n(motion_.g(piece), motion_.order() * motion_.rank(), work_.data());",
+        "for (int k = 0; k < motion_.order(); ++k)\n"
+        "        std::copy_n(motion_.g(piece) + (k < 2 ? k : k - 1) * motion_.rank(), motion_.rank(),\n"
+        "                    work_.data() + k * motion_.rank());",
     ),
     Mutant("test_release", HITS, "a release is always alone", ALONE, ""),
     Mutant(
@@ -271,7 +281,7 @@ MUTANTS = (
         HITS,
         "others within a thousand roundings come with it",
         ALONE,
-        "if (inside <= 1e3 * (noise.rounding + condition[h] * noise.weights)) return false;",
+        "if (inside <= 1e3 * (noise.rounding + held.condition(h, work_.data()) * noise.weights)) return false;",
     ),
     Mutant(
         "test_release",

@@ -82,10 +82,10 @@ Miss miss(const SlidingSet& set, const Matrix& normals, const Numbers& v) {
     Numbers left = v;
     Numbers also = v;
     Numbers coordinates(count);
-    Numbers beta(count);
     set.project(left.data());
-    set.project(also.data(), coordinates.data());
-    set.multipliers(coordinates.data(), beta.data());
+    set.project(also.data(), 1, coordinates.data());
+    Numbers beta = coordinates;
+    set.multipliers(beta.data());
     Exact all;
     const std::vector<Exact> exact = exact_multipliers(normals, set.boundaries(), v, all);
     Miss found;

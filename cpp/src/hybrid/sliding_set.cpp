@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/tolerances.hpp"
+#include "numeric/orthonormal.hpp"
 
 namespace reluflow {
 
@@ -11,21 +12,6 @@ namespace {
 
 double dot(const double* a, const double* b, Index size) noexcept {
     return Eigen::Map<const Vector>(a, size).dot(Eigen::Map<const Vector>(b, size));
-}
-
-/// Rows whose parts are taken from a vector together: one by one each would wait for the one before.
-constexpr int kTogether = 4;
-
-/// v -= Σ_i (q_i·v) q_i over orthonormal rows, one after the other in memory.
-template <int Count>
-void take_rows(const double* q, Index size, double* v) noexcept {
-    double parts[Count];
-    for (int i = 0; i < Count; ++i) parts[i] = dot(q + i * size, v, size);
-    for (Index k = 0; k < size; ++k) {
-        double taken = 0.0;
-        for (int i = 0; i < Count; ++i) taken += parts[i] * q[i * size + k];
-        v[k] -= taken;
-    }
 }
 
 }  // namespace
@@ -53,11 +39,7 @@ bool SlidingSet::add(int boundary, const double* normal) {
     double* q = q_.data() + h * rank_;
     double* column = r_.data() + h * (h + 1) / 2;
     for (int pass = 0; pass < 2; ++pass)  // twice is enough for orthogonality to rounding (Kahan, Parlett)
-        for (int i = 0; i < h; ++i) {
-            const double part = dot(row(i), q, rank_);
-            column[i] += part;
-            for (Index k = 0; k < rank_; ++k) q[k] -= part * row(i)[k];
-        }
+        take_out(q_.data(), h, rank_, q, column);
     const double left = std::sqrt(dot(q, q, rank_));
     if (left < kRankTol) {
         q_.resize(q_.size() - rank_);
@@ -71,8 +53,14 @@ bool SlidingSet::add(int boundary, const double* normal) {
 }
 
 void SlidingSet::assign(std::span<const int> boundaries, const Matrix& normals) {
-    clear();
-    for (const int boundary : boundaries)
+    const auto [kept, rest] =
+        std::mismatch(boundaries_.begin(), boundaries_.end(), boundaries.begin(), boundaries.end());
+    const std::size_t h = dependent_.empty() ? kept - boundaries_.begin() : 0;
+    boundaries_.resize(h);
+    dependent_.clear();
+    q_.resize(h * rank_);
+    r_.resize(h * (h + 1) / 2);
+    for (const int boundary : boundaries.subspan(h))
         if (!add(boundary, normals.row(boundary).data())) dependent_.push_back(boundary);
 }
 
@@ -85,9 +73,7 @@ void SlidingSet::project(double* v) const noexcept {
         std::fill_n(v, rank_, 0.0);
         return;
     }
-    int i = 0;
-    for (; i + kTogether <= size(); i += kTogether) take_rows<kTogether>(row(i), rank_, v);
-    for (; i < size(); ++i) take_rows<1>(row(i), rank_, v);
+    take_out(q_.data(), size(), rank_, v);
 }
 
 /// Twice is enough (Kahan, Parlett).
@@ -96,35 +82,26 @@ void SlidingSet::project_fully(double* v) const noexcept {
     project(v);
 }
 
-void SlidingSet::project(double* v, double* coordinates) const noexcept {
-    for (int i = 0; i < size(); ++i) {
-        const double* q = row(i);
-        const double part = dot(q, v, rank_);
-        coordinates[i] = part;
-        for (Index k = 0; k < rank_; ++k) v[k] -= part * q[k];
-    }
+void SlidingSet::project(double* v, int count, double* coordinates) const noexcept {
+    take_out_of_each(q_.data(), size(), rank_, count, v, coordinates);
+    if (size() == rank_) std::fill_n(v, count * rank_, 0.0);
 }
 
-void SlidingSet::multipliers(const double* coordinates, double* beta) const noexcept {
-    for (int i = size() - 1; i >= 0; --i) {
-        double value = -coordinates[i];
-        for (int h = i + 1; h < size(); ++h) value -= r_[h * (h + 1) / 2 + i] * beta[h];
-        beta[i] = value / r_[i * (i + 1) / 2 + i];
-    }
+void SlidingSet::multipliers(double* values) const noexcept {
+    for (int i = 0; i < size(); ++i) values[i] = -values[i];
+    solve_triangle(r_.data(), size(), values);
 }
 
-/// The lengths of the rows of R⁻¹, from its columns.
-void SlidingSet::condition(double* most, double* column) const noexcept {
-    std::fill_n(most, size(), 0.0);
-    for (int j = 0; j < size(); ++j) {
-        for (int i = j; i >= 0; --i) {
-            double value = i == j ? 1.0 : 0.0;
-            for (int h = i + 1; h <= j; ++h) value -= r_[h * (h + 1) / 2 + i] * column[h];
-            column[i] = value / r_[i * (i + 1) / 2 + i];
-            most[i] += column[i] * column[i];
-        }
+/// The length of a row of R⁻¹.
+double SlidingSet::condition(int h, double* work) const noexcept {
+    double square = 0.0;
+    for (int j = h; j < size(); ++j) {
+        const double* column = r_.data() + j * (j + 1) / 2;
+        const double taken = j == h ? 1.0 : -dot(work + h, column + h, j - h);
+        work[j] = taken / column[j];
+        square += work[j] * work[j];
     }
-    for (int i = 0; i < size(); ++i) most[i] = std::sqrt(most[i]);
+    return std::sqrt(square);
 }
 
 double SlidingSet::length_outside(const double* v) const noexcept {
@@ -138,9 +115,8 @@ double SlidingSet::length_outside(const double* v) const noexcept {
 
 double SlidingSet::least_sine(double* work) const noexcept {
     if (!dependent_.empty()) return 0.0;
-    condition(work, work + size());
     double least = 1.0;
-    for (int i = 0; i < size(); ++i) least = std::min(least, 1.0 / work[i]);
+    for (int i = 0; i < size(); ++i) least = std::min(least, 1.0 / condition(i, work));
     return least;
 }
 

@@ -31,7 +31,8 @@ class SlidingSet {
     bool waits() const noexcept { return waits_; }
 
     void clear() noexcept;
-    /// Sets the boundaries anew; the first of dependent ones are the independent ones.
+    /// Sets the boundaries anew; the first of dependent ones are the independent ones. `normals` is that of the call
+    /// before: the first boundaries, as far as they are those held, stay factored.
     void assign(std::span<const int> boundaries, const Matrix& normals);
 
     /// coordinates = Q v.
@@ -41,14 +42,15 @@ class SlidingSet {
     void project(double* v) const noexcept;
     /// The same to rounding of what is left of v, however little that is.
     void project_fully(double* v) const noexcept;
-    /// As project(), and coordinates = Q v of what was taken away.
-    void project(double* v, double* coordinates) const noexcept;
-    /// β with Σ_h β_h e_h = -Qᵀ coordinates.
-    void multipliers(const double* coordinates, double* beta) const noexcept;
-    /// How much the multipliers change at most with a pull of length one: 1 / the sine of the angle between a boundary
-    /// and what the others span. `column` is work space of as many numbers.
-    void condition(double* most, double* column) const noexcept;
-    /// The least such sine, zero where boundaries are dependent; `work` has room for twice the independent ones.
+    /// As project(), of `count` vectors one after the other in memory; unless null, coordinates = Q v of what was taken
+    /// from each.
+    void project(double* v, int count, double* coordinates = nullptr) const noexcept;
+    /// Makes coordinates c to β with Σ_h β_h e_h = -Qᵀ c.
+    void multipliers(double* values) const noexcept;
+    /// How much a multiplier changes at most with a pull of length one: 1 / the sine of the angle between its boundary
+    /// and what the others span. `work` has room for as many numbers as there are independent boundaries.
+    double condition(int h, double* work) const noexcept;
+    /// The least such sine, zero where boundaries are dependent.
     double least_sine(double* work) const noexcept;
     /// Of what a unit vector keeps outside the span of the boundaries.
     double length_outside(const double* v) const noexcept;

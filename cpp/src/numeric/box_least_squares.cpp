@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/tolerances.hpp"
+#include "numeric/orthonormal.hpp"
 
 namespace reluflow {
 
@@ -14,9 +15,7 @@ namespace {
 constexpr int kPassesPerVector = 12;
 
 double dot(const double* a, const double* b, int n) noexcept {
-    double sum = 0.0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
-    return sum;
+    return Eigen::Map<const Vector>(a, n).dot(Eigen::Map<const Vector>(b, n));
 }
 
 }  // namespace
@@ -57,13 +56,7 @@ bool BoxLeastSquares::add_inside(int w) {
     double* column = r_.data() + h * (h + 1) / 2;
     std::copy_n(vector(w), rank_, q);
     std::fill_n(column, h + 1, 0.0);
-    for (int pass = 0; pass < 2; ++pass)
-        for (int i = 0; i < h; ++i) {
-            const double* row = q_.data() + i * rank_;
-            const double part = dot(row, q, rank_);
-            column[i] += part;
-            for (int k = 0; k < rank_; ++k) q[k] -= part * row[k];
-        }
+    for (int pass = 0; pass < 2; ++pass) take_out(q_.data(), h, rank_, q, column);
     column[h] = std::sqrt(dot(q, q, rank_));
     if (column[h] < kRankTol) return false;
     for (int k = 0; k < rank_; ++k) q[k] /= column[h];
@@ -97,18 +90,9 @@ void BoxLeastSquares::refit() {
     const auto count = static_cast<int>(inside_.size());
     for (int i = 0; i < count; ++i) target_[inside_[i]] = 0.0;
     for (int pass = 0; pass < 2; ++pass) {
-        for (int i = 0; i < count; ++i) {
-            const double* q = q_.data() + i * rank_;
-            const double part = dot(q, residual_.data(), rank_);
-            for (int k = 0; k < rank_; ++k) residual_[k] -= part * q[k];
-            column_[i] = -part;
-        }
-        for (int i = count - 1; i >= 0; --i) {
-            double value = column_[i];
-            for (int h = i + 1; h < count; ++h) value -= r_[h * (h + 1) / 2 + i] * column_[h];
-            column_[i] = value / r_[i * (i + 1) / 2 + i];
-            target_[inside_[i]] += column_[i];
-        }
+        take_out_of_each(q_.data(), count, rank_, 1, residual_.data(), column_.data());
+        solve_triangle(r_.data(), count, column_.data());
+        for (int i = 0; i < count; ++i) target_[inside_[i]] -= column_[i];
     }
     for (const int w : inside_) size += std::abs(target_[w]);
     tolerance_ = kCornerUlps * std::numeric_limits<double>::epsilon() * size;
@@ -257,16 +241,8 @@ bool BoxLeastSquares::solve(double weight) {
 double BoxLeastSquares::split(int w, double* coefficients) const {
     std::copy_n(vector(w), rank_, column_.begin());
     const auto count = static_cast<int>(inside_.size());
-    std::fill_n(coefficients, count, 0.0);
-    for (int i = 0; i < count; ++i) {
-        const double* q = q_.data() + i * rank_;
-        coefficients[i] = dot(q, column_.data(), rank_);
-        for (int k = 0; k < rank_; ++k) column_[k] -= coefficients[i] * q[k];
-    }
-    for (int i = count - 1; i >= 0; --i) {
-        for (int h = i + 1; h < count; ++h) coefficients[i] -= r_[h * (h + 1) / 2 + i] * coefficients[h];
-        coefficients[i] /= r_[i * (i + 1) / 2 + i];
-    }
+    take_out_of_each(q_.data(), count, rank_, 1, column_.data(), coefficients);
+    solve_triangle(r_.data(), count, coefficients);
     return std::sqrt(dot(column_.data(), column_.data(), rank_));
 }
 

@@ -41,9 +41,8 @@ HitFinder::HitFinder(const NeuronMotion& motion, bool stands)
       stands_(stands),
       slide_(motion, signs_, stands),
       beside_(motion),
-      coordinates_(motion.rank() * (kMaxOrder + 2)),
       multipliers_(motion.rank() * (kMaxOrder + 2)),
-      work_(motion.rank()) {
+      work_(motion.rank() * (kMaxOrder + 2)) {
     tangents_.resize(motion.data().n_boundaries() + 1);
     met_.reserve(motion.data().n_boundaries());
 }
@@ -234,11 +233,9 @@ const WayOut& HitFinder::find_way_out(const Mode& mode, int neuron) {
 
 /// The series of the multipliers of independent boundaries, one after another in each order.
 void HitFinder::expand_multipliers(int piece, const SlidingSet& held) {
-    for (int k = 0; k < motion_.order(); ++k) {
-        std::copy_n(motion_.g(piece) + k * motion_.rank(), motion_.rank(), work_.data());
-        held.project(work_.data(), coordinates_.data());
-        held.multipliers(coordinates_.data(), multipliers_.data() + k * held.size());
-    }
+    std::copy_n(motion_.g(piece), motion_.order() * motion_.rank(), work_.data());
+    held.project(work_.data(), motion_.order(), multipliers_.data());
+    for (int k = 0; k < motion_.order(); ++k) held.multipliers(multipliers_.data() + k * held.size());
 }
 
 Hit HitFinder::first_release_of_independent(int piece, double end, const SlidingSet& held,
@@ -248,8 +245,6 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
     const double begin = motion_.piece(piece).begin;
     const int count = held.size();
     expand_multipliers(piece, held);
-    double* condition = coordinates_.data() + count;
-    held.condition(condition, condition + count);
     PullNoise noise;  // asked for where a multiplier may leave
     const double length = end - begin;
     Coefficients below{}, above{}, range{}, gap{};
@@ -266,8 +261,9 @@ Hit HitFinder::first_release_of_independent(int piece, double end, const Sliding
             if (std::min(gap[0], gap[0] + gap[1] * length) > tail_bound(gap, order, 2, length)) continue;
             if (noise.rounding == 0.0) noise = pull_noise(count, sides, begin);
             const double answered = beside_.held_pull(piece, boundary, side, zero_tol(motion_.size(piece)));
-            const double unknown = condition[h] * (noise.rounding + noise.weights) + answered;
-            const double held_at = condition[h] * (condition[h] * noise.rounding + noise.weights);
+            const double condition = held.condition(h, work_.data());
+            const double unknown = condition * (noise.rounding + noise.weights) + answered;
+            const double held_at = condition * (condition * noise.rounding + noise.weights);
             if (gap[0] < -unknown && gap[0] >= -held_at) gap[0] = 0.0;
             auto [root, seen, rests] = known_fall(gap, order, unknown, length);
             if (root <= length && is_taken_back(motion_, piece, gap, order, unknown, length)) continue;
@@ -324,10 +320,9 @@ HitFinder::PullNoise HitFinder::pull_noise(int count, std::span<const std::int8_
 }
 
 /// False when another multiplier is at an end of its interval at the instant of a release: they decide together.
-bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const {
+bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) {
     const int order = motion_.order() - 1;
     const int count = held.size();
-    const double* condition = coordinates_.data() + count;
     for (int h = 0; h < count; ++h) {
         const int boundary = held.boundaries()[h];
         if (boundary == release.boundary) continue;
@@ -337,7 +332,7 @@ bool HitFinder::is_alone(const Hit& release, const SlidingSet& held, double begi
         double above = 0.0;
         motion_.contribution_at(boundary, release.u, below, above);
         const double inside = std::min(beta - std::min(below, above), std::max(below, above) - beta);
-        if (inside <= noise.rounding + condition[h] * noise.weights) return false;
+        if (inside <= noise.rounding + held.condition(h, work_.data()) * noise.weights) return false;
     }
     return true;
 }

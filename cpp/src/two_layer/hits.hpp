@@ -117,7 +117,7 @@ class HitFinder {
     double interval_sign(const Coefficients& range, double length, double rounding, bool output_positive) const;
     double output_rate_noise(int piece, std::span<const std::int8_t> sides, double u) const;
     bool is_closed(int boundary, double u, double sign, double unknown) const;
-    bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise) const;
+    bool is_alone(const Hit& release, const SlidingSet& held, double begin, const PullNoise& noise);
     KnownFall first_descent_to(int piece, int boundary, const Coefficients& series, std::span<const std::int8_t> sides,
                                double limit) const;
     double rate_across(int piece, const Coefficients& z, double u) const;
@@ -141,7 +141,7 @@ class HitFinder {
     int hit_boundary_ = -1;
     Coefficients hit_series_{};
     double worst_inconsistency_ = 0.0;
-    Numbers coordinates_, multipliers_, work_;
+    Numbers multipliers_, work_;
 };
 
 }  // namespace reluflow

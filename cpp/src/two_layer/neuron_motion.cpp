@@ -172,8 +172,7 @@ void NeuronMotion::expand(int piece, const SlidingSet& held) {
             Eigen::Map<Vector> start(projected_.data(), rank_);
             if (beside.norm() <= kMostOwed * start.norm()) start += beside;
         }
-        if (!held.empty())
-            for (int k = 0; k < order_; ++k) held.project(projected_.data() + k * rank_);
+        if (!held.empty()) held.project(projected_.data(), order_);
         g = projected_.data();
     }
     for (int k = 0; k < order_; ++k) {

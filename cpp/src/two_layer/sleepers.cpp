@@ -56,8 +56,8 @@ bool is_let_go(const Vector& weights, const Dataset& data, const State& state, c
     if (!held.dependent().empty()) return false;
     const Index rank = data.rank();
     gradient_under(weights, data, expansion, sleeper, work.head(rank));
-    held.project(work.data(), work.data() + rank);
-    held.multipliers(work.data() + rank, work.data());
+    held.project(work.data(), 1, work.data() + rank);
+    held.multipliers(work.data() + rank);
     const double unknown = by * expansion.waveform().mean_norm();
     const double leak = state.parameters.leak();
     for (int h = 0; h < held.size(); ++h) {
@@ -70,7 +70,8 @@ bool is_let_go(const Vector& weights, const Dataset& data, const State& state, c
             above += pull * (coefficient > 0.0 ? 1.0 : leak);
         }
         const bool repels = sleeper.sign * (above - below) > unknown;
-        const bool is_inside = work[h] > std::min(below, above) - unknown && work[h] < std::max(below, above) + unknown;
+        const double beta = work[rank + h];
+        const bool is_inside = beta > std::min(below, above) - unknown && beta < std::max(below, above) + unknown;
         if (repels || !is_inside) return true;
     }
     return false;
