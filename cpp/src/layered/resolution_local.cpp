@@ -68,6 +68,8 @@ Outcome Resolution::decide_once(Jet& jet) {
         if (outcome == Outcome::unique && !is_start_ && !any_joint()) return beside_ridges(jet);
         if (outcome != Outcome::undecided && is_sure && !any_joint()) return outcome;
         if (!is_start_) std::ranges::copy_if(options_, std::back_inserter(resting), &Option::met_rests);
+        for (Option& way : resting)  // of one way alone the activity is what was tried last, which minima overwrite
+            if (!way.activity) way.activity = std::make_shared<const Activity>(trial_);
         contacts_ = met;
     }
     const Outcome outcome = resolve_locally(jet, *theta_);
