@@ -40,6 +40,10 @@ def of_tolerance(test: str, name: str, value: str, changed: str, *units: str) ->
     return Mutant(test, TOLERANCES, what, f"{name} = {value};", f"{name} = {changed};", units)
 
 
+def of_orthonormal(what: str, old: str, new: str) -> Mutant:
+    return Mutant("test_sliding_set", ORTHONORMAL, what, old, new)
+
+
 def of_bracket(test: str, what: str, old: str, new: str, unit: str) -> Mutant:
     return Mutant(test, BRACKET, what, old, new, (unit,))
 
@@ -104,12 +108,8 @@ MUTANTS = (
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-7", SLIDING),
     of_tolerance("test_sliding_set", "kRankTol", "1e-10", "1e-13", SLIDING),
     Mutant("test_sliding_set", SLIDING, "one pass of Gram-Schmidt", "pass < 2", "pass < 1"),
-    Mutant(
-        "test_sliding_set",
-        ORTHONORMAL,
-        "multipliers without what the others take",
-        "values[i] -= values[h] * column[i]",
-        "values[i] -= 0.0 * column[i]",
+    of_orthonormal(
+        "multipliers without what the others take", "values[i] -= values[h] * column[i]", "values[i] -= 0.0 * column[i]"
     ),
     Mutant(
         "test_sliding_set",
@@ -118,9 +118,7 @@ MUTANTS = (
         "values[i] = -values[i];",
         "values[i] = -values[i] * (1.0 + 1e-13);",
     ),
-    Mutant(
-        "test_sliding_set",
-        ORTHONORMAL,
+    of_orthonormal(
         "projector without its last boundary",
         "for (; i < count; ++i) take_rows<1>",
         "for (; i + 1 < count; ++i) take_rows<1>",
@@ -131,6 +129,11 @@ MUTANTS = (
         "factors of other boundaries are kept",
         "dependent_.empty() ? kept - boundaries_.begin() : 0",
         "std::min(boundaries_.size(), boundaries.size())",
+    ),
+    of_orthonormal(
+        "vectors taken together end with the last four",
+        "for (; first < vectors; ++first) take",
+        "for (; first + kTogether < vectors; ++first) take",
     ),
     Mutant("test_sliding_set", SLIDING, "dependent boundaries are not listed", "dependent_.push_back(boundary);", ";"),
     Mutant("test_sliding_set", SLIDING, "full rank leaves rounding", "if (size() == rank_) {", "if (size() > rank_) {"),

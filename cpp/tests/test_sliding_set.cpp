@@ -250,7 +250,7 @@ void sets_that_grow_and_shrink_in_any_order_are_the_same() {
                 for (const double number : left) CHECK(number == 0.0);
         } while (std::next_permutation(order.begin(), order.end()));
     }
-    set.clear();
+    set.assign({}, normals);
     CHECK(set.empty());
     Numbers left = v;
     set.project(left.data());
@@ -285,6 +285,38 @@ void what_little_is_left_stays_on_the_boundaries() {
     }
 }
 
+/// The orders of a series go four at a time, and those left one by one; so do the boundaries.
+void vectors_taken_together_are_projected_as_each_alone() {
+    Generator random(6);
+    const Index rank = 9;
+    std::vector<Numbers> rows;
+    for (Index w = 0; w < rank; ++w) rows.push_back(drawn(rank, random));
+    const Matrix normals = unit_rows(rows);
+    std::vector<int> order(static_cast<std::size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
+    SlidingSet set(rank);
+    for (int held = 0; held <= rank; ++held) {
+        set.assign(std::span<const int>(order).first(held), normals);
+        for (int count = 0; count <= 9; ++count) {
+            const Numbers v = drawn(count * rank, random);
+            Numbers together = v;
+            Numbers without_parts = v;
+            Numbers parts(static_cast<std::size_t>(count * held));
+            set.project(together.data(), count, parts.data());
+            set.project(without_parts.data(), count);
+            CHECK(without_parts == together);
+            for (int i = 0; i < count; ++i) {
+                Numbers alone(v.begin() + i * rank, v.begin() + (i + 1) * rank);
+                Numbers coordinates(static_cast<std::size_t>(held));
+                set.coordinates(alone.data(), coordinates.data());
+                set.project(alone.data());
+                for (Index k = 0; k < rank; ++k) CHECK(std::abs(together[i * rank + k] - alone[k]) <= 4.0 * kRounding);
+                for (int h = 0; h < held; ++h) CHECK(std::abs(parts[i * held + h] - coordinates[h]) <= 4.0 * kRounding);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -293,5 +325,6 @@ int main() {
     boundaries_a_hundred_billionth_apart_hold_as_one();
     sets_that_grow_and_shrink_in_any_order_are_the_same();
     what_little_is_left_stays_on_the_boundaries();
+    vectors_taken_together_are_projected_as_each_alone();
     return reluflow::tests::failures();
 }

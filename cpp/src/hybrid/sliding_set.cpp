@@ -23,13 +23,6 @@ SlidingSet::SlidingSet(Index rank, Index room) : rank_(rank) {
     r_.reserve(boundaries * (boundaries + 1) / 2);
 }
 
-void SlidingSet::clear() noexcept {
-    boundaries_.clear();
-    dependent_.clear();
-    q_.clear();
-    r_.clear();
-}
-
 /// False, and nothing changed, when the normal depends on those already held.
 bool SlidingSet::add(int boundary, const double* normal) {
     const int h = size();

@@ -30,7 +30,6 @@ class SlidingSet {
     void wait() noexcept { waits_ = true; }
     bool waits() const noexcept { return waits_; }
 
-    void clear() noexcept;
     /// Sets the boundaries anew; the first of dependent ones are the independent ones. `normals` is that of the call
     /// before: the first boundaries, as far as they are those held, stay factored.
     void assign(std::span<const int> boundaries, const Matrix& normals);
