@@ -222,4 +222,8 @@ class Flow final : public Run {
     Vector weights_;  // of the samples at the end of a step
 };
 
+/// Why the log loss rises by `rise` along a step, and what to do: a smallest `margin` (infinite while samples are not
+/// separated) that is a small part of its `terms`, of the order of |θ|², is known to their rounding.
+std::string message_of_rise(double log_t, double rise, double terms, double margin);
+
 }  // namespace reluflow

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string>
 
 #include "run/flow.hpp"
 
@@ -120,19 +121,25 @@ bool Flow::has_fallen(double rise, double rounding) {
 }
 
 void Flow::finish_risen(double rise) {
-    const double terms = stepper_->square() * stepper_->waveform().mean_norm();
+    const Waveform& waveform = stepper_->waveform();
+    const double margin =
+        stepper_->is_separated() ? waveform.smallest_margin() : std::numeric_limits<double>::infinity();
+    finish(Status::accuracy_not_reached,
+           message_of_rise(state_.clock.log_t(), rise, stepper_->square() * waveform.mean_norm(), margin));
+}
+
+std::string message_of_rise(double log_t, double rise, double terms, double margin) {
     const double coarse = std::numeric_limits<double>::epsilon() * terms;
-    const bool cancel = stepper_->is_separated() && stepper_->waveform().smallest_margin() < kCancelled * terms;
     char reason[120] = "the state is not known well enough; try a smaller rtol";
-    if (cancel && coarse > kCoarseMargins)
+    if (margin < kCancelled * terms && coarse > kCoarseMargins)
         std::snprintf(
             reason, sizeof reason,
             "margins are known to %.1g, the rounding of their terms; bring the columns of the data to one scale",
             coarse);
     char text[240];
-    std::snprintf(text, sizeof text, "the loss rises along the step at log t = %.10g, its logarithm by %.2g: %s",
-                  state_.clock.log_t(), rise, reason);
-    finish(Status::accuracy_not_reached, text);
+    std::snprintf(text, sizeof text, "the loss rises along the step at log t = %.10g, its logarithm by %.2g: %s", log_t,
+                  rise, reason);
+    return text;
 }
 
 }  // namespace reluflow
