@@ -248,3 +248,16 @@ def test_one_column_is_the_same_run_as_none() -> None:
     flat, column = (rf.ReluFlowRegressor(**QUICK).fit(CLOUD, given) for given in (y, y[:, None]))
     assert flat.network_ == column.network_
     np.testing.assert_array_equal(column.predict(CLOUD), flat.predict(CLOUD)[:, None])
+
+
+def test_places_that_come_to_stand_alone_have_no_input() -> None:
+    """Where zeros of whole numbers meet, a place that shared a boundary comes to one of its own. Its normal was looked
+    for by an input that it does not have, and the process died."""
+    rng = np.random.default_rng(4124)
+    n, d = int(rng.integers(8, 30)), int(rng.integers(1, 10))
+    X, y = rng.integers(0, 4, (n, d)).astype(float), rng.integers(0, 3, n).astype(float)
+    coarse, fine = (
+        rf.ReluFlowRegressor(width=(6, 5), until=rf.Stop(time=20.0), rtol=rtol, random_state=4124).fit(X, y)
+        for rtol in (1e-3, 1e-8)
+    )
+    np.testing.assert_allclose(coarse.predict(X), fine.predict(X), atol=1e-3)

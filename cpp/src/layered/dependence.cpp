@@ -93,7 +93,9 @@ std::vector<std::vector<int>> sign_vectors(const Eigen::MatrixXd& normals) {
 
 Vector normal_of(const Activity& activity, const Boundary& boundary) {
     const Place& p = boundary.members.front();
-    return activity.input_sign(p, boundary.inputs.front()) * activity.row_of(p);
+    const bool stands_alone = boundary.inputs.empty();
+    const int turn = stands_alone ? 1 : activity.input_sign(p, boundary.inputs.front());
+    return turn * activity.row_of(p);
 }
 
 std::vector<SlidingGroup> sliding_groups(const Activity& activity) {
