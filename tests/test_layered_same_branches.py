@@ -159,3 +159,16 @@ def test_a_start_on_a_boundary_that_repels_has_three_ways(loss: str, policy: str
         assert_same_ways(two, deep)
         found += len(two.branchings[0].options) == 3
     assert found > 0
+
+
+def test_what_stands_goes_on_standing_where_another_boundary_of_its_unit_comes_to_hold() -> None:
+    """With "stay" the second unit stands on sample 1, which repels it, and meets sample 4, which holds it. Standing was
+    no longer among the ways there, and the end 0.05 off."""
+    X = np.array([[-2, -3, 0], [-2, 0, -3], [-3, 1, 3], [-2, 3, 0], [-3, 3, 1.0]])
+    net = rf.Network(np.array([[-2, -9, 5], [-3, -2, 2]]) / 64, np.array([-14, -4]) / 64)
+    deep = rf.DeepNetwork([rf.Dense(2), rf.Dense(1)], np.append(net.W.ravel(), net.a), dim=3)
+    options = {"until": 1.0, "loss": "exponential", "on_branch": "stay"}
+    two = rf.integrate(rf.Dataset(X, [-1, -1, -1, -1, 1]), net, **options)
+    layers = rf.integrate(rf.Dataset(X, [-1, -1, -1, -1, 1]), deep, **options)
+    assert [len(point.options) for point in layers.branchings] == [len(point.options) for point in two.branchings]
+    np.testing.assert_allclose(layers.final.theta, np.append(two.final.W.ravel(), two.final.a), rtol=1e-7)

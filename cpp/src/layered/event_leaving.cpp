@@ -84,16 +84,13 @@ void EventSearch::search_sliding(const Jet& jet) {
     const SlidingSeries& sliding = jet.sliding();
     const int order = jet.order() - 1;
     Hidden hidden(jet, missed_, until_);
-    const auto has_turned = [&](const Boundary& boundary) {
-        return std::ranges::any_of(
-            staying_, [&](const Contact& known) { return known.turns && known.boundary.is_same(boundary); });
-    };
     Row up;
     Row down;
     for (int b = 0; b < sliding.count(); ++b) {
         if (sliding.is_grouped(b) || is_joint(b)) continue;
         sliding_bounds(jet, b, order, up, down);
-        bool repels = down[0] < up[0] && up[0] - down[0] > hidden.at(b);  // and it stands there
+        bool repels = down[0] < up[0] && up[0] - down[0] > hidden.at(b) &&
+                      !has_passed(sliding.boundaries()[b]);  // and it stands there
         double rounding = 0.0;
         if (const double change = order > 0 ? up[1] - down[1] : 0.0;
             std::abs(up[0] - down[0]) < kHasTurned * std::abs(change) && has_turned(sliding.boundaries()[b])) {
@@ -138,7 +135,35 @@ void EventSearch::stays(const std::vector<Contact>& contacts, const Activity& ac
         const auto is_it = [&](const Contact& contact) { return contact.boundary.is_same(known.boundary); };
         return !slides(known) || std::ranges::any_of(contacts, is_it);
     });
+    std::erase_if(passed_, [&](const Boundary& known) {
+        return std::ranges::any_of(contacts, [&](const Contact& one) { return one.boundary.is_same(known); });
+    });
     std::ranges::copy_if(contacts, std::back_inserter(staying_), slides);
+}
+
+void EventSearch::passes(const Jet& jet, double u) {
+    const SlidingSeries& sliding = jet.sliding();
+    const int order = jet.order() - 1;
+    std::vector<Boundary> passed;
+    Row up;
+    Row down;
+    for (int b = 0; b < sliding.count(); ++b) {
+        const Boundary& boundary = sliding.boundaries()[b];
+        if (sliding.is_grouped(b) || is_joint(b) || has_turned(boundary)) continue;
+        sliding_bounds(jet, b, order, up, down);
+        const bool attracted = up[0] <= down[0] || has_passed(boundary);
+        if (attracted && evaluate(down.data(), order, u) < evaluate(up.data(), order, u)) passed.push_back(boundary);
+    }
+    passed_ = std::move(passed);
+}
+
+bool EventSearch::has_turned(const Boundary& boundary) const {
+    return std::ranges::any_of(staying_,
+                               [&](const Contact& known) { return known.turns && known.boundary.is_same(boundary); });
+}
+
+bool EventSearch::has_passed(const Boundary& boundary) const {
+    return std::ranges::any_of(passed_, [&](const Boundary& known) { return known.is_same(boundary); });
 }
 
 double EventSearch::told_to_stay(const Boundary& boundary) const {
@@ -162,6 +187,10 @@ void EventSearch::add_leaving(const SlidingSeries& sliding, int b, int order, do
     const double zero = kTurns * size + kBeyond * hidden + truncated;
     candidate.turns =
         std::abs(evaluate(up.data(), order, first)) < zero && std::abs(evaluate(down.data(), order, first)) < zero;
+    if (const double change = std::abs(evaluate_derivative(up.data(), order, first)) +
+                              std::abs(evaluate_derivative(down.data(), order, first));
+        candidate.turns && change > 0.0)
+        candidate.known = zero / change;
     candidate.wants = above <= below ? 1 : -1;
     candidate.begins = first == 0.0 && up[0] == 0.0 && down[0] == 0.0 && sliding.multiplier(b)[0] == 0.0;
     add(first, candidate);

@@ -205,6 +205,7 @@ void EventSearch::collect(const Jet& jet, std::vector<Contact>& contacts) const 
         contact.turns = c.turns;
         contact.begins = c.begins;
         contact.beyond = c.beyond;
+        contact.known = c.known * jet.span();
         contact.wants = c.sliding >= 0 ? c.wants : -c.from;
         if (c.sliding >= 0)
             contact.boundary = jet.sliding().boundaries()[c.sliding];

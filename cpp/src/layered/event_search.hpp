@@ -21,6 +21,7 @@ struct Contact {
     bool turns = false;   ///< both bounds are reached at once: the boundary turns from attracting to repelling
     bool begins = false;  ///< its multiplier and both bounds are zero to the last bit, and part from now on
     double beyond = 0.0;  ///< by how much its multiplier is beyond its bound at the event
+    double known = 0.0;   ///< to what part of a unit of rescaled time it is known when the boundary turns
 };
 
 class EventSearch {
@@ -35,6 +36,10 @@ class EventSearch {
     /// Has to be told what was found to slide on after an event at which it was to leave, and what slides at all: it is
     /// not asked again before it is twice as far beyond its bound.
     void stays(const std::vector<Contact>& contacts, const Activity& activity);
+
+    /// Has to be told where a step ends, before its events are decided. Bounds that pass each other while no event of
+    /// theirs is known have not turned: what slides between them leaves once it is known to be beyond.
+    void passes(const Jet& jet, double u);
 
     /// True if what comes first is no event: until there the series tell how near a place is to its boundary.
     bool is_doubtful() const noexcept { return is_doubtful_; }
@@ -63,6 +68,7 @@ class EventSearch {
         bool turns = false;
         bool begins = false;
         double beyond = 0.0;
+        double known = 0.0;
         int group = -1;  ///< what leaves along a ray of a group of dependent boundaries
         std::size_t ray = 0;
     };
@@ -81,6 +87,8 @@ class EventSearch {
     bool may_pass(Row gap, int order, double unknown) const;
     void add_leaving(const SlidingSeries& sliding, int b, int order, double hidden, Row& up, Row& down);
     double told_to_stay(const Boundary& boundary) const;
+    bool has_turned(const Boundary& boundary) const;
+    bool has_passed(const Boundary& boundary) const;
     void add(double u, Candidate candidate);
     void collect(const Jet& jet, std::vector<Contact>& contacts) const;
 
@@ -95,6 +103,7 @@ class EventSearch {
     std::vector<Index> near_;  // places of a node that a step may bring to zero
     std::vector<int> joint_;
     std::vector<Contact> staying_;  // what was to leave, and slides on
+    std::vector<Boundary> passed_;  // what slides between bounds that have passed each other without an event
 };
 
 }  // namespace reluflow::layered

@@ -44,6 +44,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
     depends_ = false;
     within_rounding_ = turns_ = false;
     arrived_.clear();
+    stood_.reset();
     for (const Contact& contact : contacts_)
         if (contact.from != 0)
             arrived_.insert(arrived_.end(), contact.boundary.members.begin(), contact.boundary.members.end());
@@ -54,6 +55,7 @@ void Resolution::begin(const Vector& theta, const Activity& before, std::vector<
         add_dependent(before);
         add_sums_of_zeros(before);
     }
+    know_instant();
     options_.clear();
     lists_all_ = true;
     reason_.clear();

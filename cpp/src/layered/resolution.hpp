@@ -123,9 +123,10 @@ class Resolution {
     bool moves_against(const Jet& jet, const Boundary& boundary, double acceleration) const;
     bool check_sliding(Jet& jet, int b);
     bool stands(const Jet& jet, int b, double above, double below, double tol);
+    bool stood_before(const Jet& jet, const Boundary& boundary);
     int first_orders(Jet& jet, int b, Row& multiplier, Row& up, Row& down) const;
     static int leaves_later(Jet& jet, int b, int from, double tol);
-    static int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol);
+    int side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol) const;
     bool check_group(const Jet& jet, const SlidingGroup& group);
     static Ridge ridge_of(const Jet& jet, int b);
     std::vector<Contact> come_to_repel(Jet& jet, bool& rests);
@@ -134,7 +135,9 @@ class Resolution {
     int contact_of(const Boundary& boundary) const;
     int turning(const Boundary& boundary) const;
     void find_turning(Jet& jet);
-    static bool is_open(const Row& mu, const Row& up, const Row& down) noexcept;
+    bool is_open(const Row& mu, const Row& up, const Row& down) const noexcept;
+    void know_instant();
+    double in_a_moment(const Row& multiplier, const Row& bound) const noexcept;
     bool turns_along(const Boundary& boundary);
     bool check_turned(const Jet& jet, int b, double up, double down, int contact);
     bool check_turned_group(const Jet& jet, const SlidingGroup& group);
@@ -198,6 +201,7 @@ class Resolution {
     TermSizes terms_;
     Interrupt* interrupt_ = nullptr;
     double span_ = 1.0;
+    double instant_ = 0.0;  // to what part of the step it is known when the contacts meet
     bool is_start_ = false;
     bool only_leaves_ = false;
     bool depends_ = false;  // what met is zero only together
@@ -214,7 +218,8 @@ class Resolution {
     bool looks_ahead_ = false;      // where multipliers and their bounds begin with nothing later orders count
     bool within_rounding_ = false;  // what slides may miss its bounds by the rounding of duals
     std::vector<Contact> contacts_;
-    std::vector<Place> arrived_;  // has come from a side
+    std::vector<Place> arrived_;               // has come from a side
+    std::optional<std::vector<Place>> stood_;  // where boundaries repelled before: once it is asked for
     std::vector<int> sides_;
     std::vector<int> next_;
     std::vector<char> lasts_;  // contacts that slide where their boundary has come to attract

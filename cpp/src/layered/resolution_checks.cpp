@@ -20,17 +20,26 @@ constexpr double kSurely = 100.0;
 /// What leaves tangentially has no rate beyond this part of its acceleration over the step: the place of an event is
 /// known to the tolerance.
 constexpr double kTangential = 1e-6;
+/// and what turns is in a step before that part of it.
+constexpr double kLatestTurn = 1e-2;
 /// Rates of bounds where these meet are known to this part of their size: so is the place of the event.
 constexpr double kTurnTol = 1e-8;
 /// The rounding of a pre-activation at its boundary, as a part of the sum of its terms.
 constexpr double kZRounding = 16 * 2.2e-16;
 
-/// How far a multiplier comes towards a bound, or from it, in the time to which an instant is known.
-double in_a_moment(const Row& multiplier, const Row& bound) noexcept {
-    return kTangential * std::abs(multiplier[1] - bound[1]);
+}  // namespace
+
+/// The instant of an event is known to the tolerance; that of bounds that meet where steps miss more of duals, to less.
+void Resolution::know_instant() {
+    instant_ = kTangential;
+    for (const Contact& contact : contacts_)
+        if (contact.turns) instant_ = std::max(instant_, std::min(contact.known / span_, kLatestTurn));
 }
 
-}  // namespace
+/// How far a multiplier comes towards a bound, or from it, in the time to which an instant is known.
+double Resolution::in_a_moment(const Row& multiplier, const Row& bound) const noexcept {
+    return instant_ * std::abs(multiplier[1] - bound[1]);
+}
 
 Resolution::Check Resolution::check(Jet& jet) {
     next_ = sides_;
@@ -125,7 +134,7 @@ bool Resolution::moves_against(const Jet& jet, const Boundary& boundary, double 
     const Place& p = boundary.members.front();
     const double rate =
         boundary.is_parameter() ? jet.boundary_coefficient(boundary, 1) : jet.rate(p).value * sign_of(boundary, p);
-    return rate * acceleration < 0.0 && std::abs(rate) > kTangential * std::abs(acceleration);
+    return rate * acceleration < 0.0 && std::abs(rate) > instant_ * std::abs(acceleration);
 }
 
 bool Resolution::check_sliding(Jet& jet, int b) {
@@ -178,11 +187,27 @@ bool Resolution::stands(const Jet& jet, int b, double above, double below, doubl
     // What nothing moves on its inactive side rests: half of all that is near does. Where a run begins it may, and what
     // is moved to both sides may stand.
     const bool is_at_rest = ridge_of(jet, b) == Ridge::rests;
-    on_ridge_ = on_ridge_ || (!is_start_ && !is_at_rest);
-    is_for_stay_ = is_for_stay_ || is_start_;
+    const bool stood = !is_start_ && !is_at_rest && stood_before(jet, jet.sliding().boundaries()[b]);
+    on_ridge_ = on_ridge_ || (!is_start_ && !is_at_rest && !stood);
+    is_for_stay_ = is_for_stay_ || is_start_ || stood;
     beside_ridge_ = beside_ridge_ || known < 0;
     met_rests_ = met_rests_ || (is_at_rest && !is_start_ && known >= 0 && contacts_[known].from != 0);
     return true;
+}
+
+// Whether a boundary has been stood on up to the event, though it repels.
+bool Resolution::stood_before(const Jet& jet, const Boundary& boundary) {
+    if (!stood_) {
+        stood_.emplace();
+        Jet earlier(*graph_, *X_, jet.duals(), 1);
+        earlier.start(*theta_, *before_, span_, false);
+        const auto& slides = earlier.sliding().boundaries();
+        const int count = earlier.advance() ? earlier.sliding().count() : 0;
+        for (int b = 0; b < count; ++b)
+            if (ridge_of(earlier, b) == Ridge::stands)
+                stood_->insert(stood_->end(), slides[b].members.begin(), slides[b].members.end());
+    }
+    return std::ranges::any_of(*stood_, [&](const Place& p) { return boundary.place_of(p) >= 0; });
 }
 
 // What leaves may do so at the instant at which the bounds of others meet, and what it sends on or gets passes zero,
@@ -212,8 +237,8 @@ void Resolution::find_turning(Jet& jet) {
 }
 
 // Whether the bounds of a multiplier meet: they will have, or have had, in a part of the step.
-bool Resolution::is_open(const Row& mu, const Row& up, const Row& down) noexcept {
-    const double size = kTangential * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
+bool Resolution::is_open(const Row& mu, const Row& up, const Row& down) const noexcept {
+    const double size = instant_ * (std::abs(up[1]) + std::abs(down[1]) + std::abs(mu[1]));
     return std::max(std::abs(mu[0] - up[0]), std::abs(mu[0] - down[0])) < size;
 }
 
@@ -280,7 +305,7 @@ bool Resolution::check_turned(const Jet& jet, int b, double up, double down, int
 
 // Where a multiplier that is at one of its bounds, within `tol` or in a moment, goes beyond it; 0 if it stays within
 // them. The other bound may be far larger than all that moves it: what counts is its own rounding.
-int Resolution::side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol) {
+int Resolution::side_of_exit(const Jet& jet, int b, const Row& up, const Row& down, double tol) const {
     const Row& mu = jet.sliding().multiplier(b);
     const bool at_up = mu[0] <= up[0] + std::max(tol, in_a_moment(mu, up));
     const bool at_down = mu[0] >= down[0] - std::max(tol, in_a_moment(mu, down));

@@ -61,23 +61,24 @@ Outcome Resolution::decide_once(Jet& jet) {
     find_turning(jet);
     if (std::ranges::any_of(contacts_, &Contact::turns)) return resolve_by_sides(jet);
     const std::vector<Contact> met = contacts_;
-    std::vector<Option> resting;
+    std::vector<Option> staying;
     if (!depends_ && joint_boundaries(*before_, *X_, *theta_).empty()) {
         const Outcome outcome = resolve_by_sides(jet);
         const bool is_sure = outcome == Outcome::unique || is_start_;  // sides alone also show ways that do not last
         if (outcome == Outcome::unique && !is_start_ && !any_joint()) return beside_ridges(jet);
         if (outcome != Outcome::undecided && is_sure && !any_joint()) return outcome;
-        if (!is_start_) std::ranges::copy_if(options_, std::back_inserter(resting), &Option::met_rests);
-        for (Option& way : resting)  // of one way alone the activity is what was tried last, which minima overwrite
+        const auto stays = [](const Option& option) { return option.met_rests || option.is_for_stay; };
+        if (!is_start_) std::ranges::copy_if(options_, std::back_inserter(staying), stays);
+        for (Option& way : staying)  // of one way alone the activity is what was tried last, which minima overwrite
             if (!way.activity) way.activity = std::make_shared<const Activity>(trial_);
         contacts_ = met;
     }
     const Outcome outcome = resolve_locally(jet, *theta_);
-    return outcome == Outcome::undecided ? outcome : with_ways(std::move(resting), met);
+    return outcome == Outcome::undecided ? outcome : with_ways(std::move(staying), met);
 }
 
-// Adds ways in which something rests that minima do not show, as it could leave: nothing moves it on its inactive side.
-// `places`: where the ways may differ.
+// Adds ways in which something stays that minima do not show, as it could leave: nothing moves it on its inactive side,
+// or it has stood where its boundary repels. `places`: where the ways may differ.
 Outcome Resolution::with_ways(std::vector<Option> ways, const std::vector<Contact>& places) {
     if (options_.size() == 1 && !options_.front().activity)
         options_.front().activity = std::make_shared<const Activity>(trial_);

@@ -121,6 +121,7 @@ bool LayeredFlow::go_on() {
         keep_begin();
         look_ahead(u, longest);
     }
+    search_.passes(jet_, u);
     commit(u);
     if (!contacts_.empty()) handle_events();
     begin_.reset();
