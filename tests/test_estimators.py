@@ -261,3 +261,18 @@ def test_places_that_come_to_stand_alone_have_no_input() -> None:
         for rtol in (1e-3, 1e-8)
     )
     np.testing.assert_allclose(coarse.predict(X), fine.predict(X), atol=1e-3)
+
+
+def test_normals_that_all_but_depend_on_each_other_are_held() -> None:
+    """Normals of what slides depend on each other but for what an event is known to. What is held by them jointly was
+    let go at each step, by the way in which it is asked whether it is held, and kept by all ways to go on: for ever."""
+    rng = np.random.default_rng(11087)
+    n, d = int(rng.integers(8, 30)), int(rng.integers(1, 10))
+    X, y, weight = (rng.integers(0, high, size).astype(float) for high, size in ((4, (n, d)), (3, n), (5, n)))
+    until = rf.Stop(mean_loss=0.005, time=20.0, steps=1000)
+    coarse, fine = (
+        rf.ReluFlowRegressor(width=(6, 5), until=until, rtol=rtol, random_state=11087).fit(X, y, sample_weight=weight)
+        for rtol in (1e-3, 1e-8)
+    )
+    assert (coarse.solution_.status, fine.solution_.status) == ("reached_time", "reached_time")
+    np.testing.assert_allclose(coarse.predict(X), fine.predict(X), atol=1e-2)

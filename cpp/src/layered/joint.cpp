@@ -235,10 +235,18 @@ std::vector<int> groups_of(const Activity& activity, const LocalModel& model, co
 }
 
 bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
-                   Interrupt* interrupt, bool may_rest) {
+                   Interrupt* interrupt, Held how) {
     std::vector<int> groups = groups_of(activity, model, joint, {});
-    const auto alone = static_cast<int>(activity.sliding().size());
-    return LocalMinima(model, groups, interrupt).stays(alone + 1, may_rest);
+    const int first = static_cast<int>(activity.sliding().size()) + 1;  // of what is held jointly
+    if (how != Held::by_ways) return LocalMinima(model, groups, interrupt).stays(first, how == Held::at_rest);
+    std::vector<int> free = groups;
+    for (int& group : free) group = group >= first ? -1 : group;
+    LocalMinima search(model, std::move(free), interrupt);
+    const std::vector<Minimum> ways = search.find();
+    if (ways.size() != 1 || !search.lists_all()) return false;
+    for (std::size_t a = 0; a < groups.size(); ++a)
+        if (groups[a] >= first && ways.front().signs[a] != 0) return false;
+    return true;
 }
 
 }  // namespace reluflow::layered

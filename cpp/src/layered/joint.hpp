@@ -5,6 +5,7 @@
 /// depends on more than one: its normal is spanned by those of others, or it reads several places that are zero.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/interrupt.hpp"
@@ -26,9 +27,13 @@ std::vector<int> joint_boundaries(const Activity& activity, const Matrix& X, con
 std::vector<int> groups_of(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
                            const std::vector<Place>& leaving);
 
-/// True if what is held jointly stays so; if `may_rest`, also where it could leave, but nothing moves it on one side of
-/// its boundaries. Throws Abandoned if `interrupt` wants it.
+/// How it is asked whether what is held jointly stays so: whether it does while all else stays, or also could leave,
+/// but nothing moves it on one side of its boundaries, or whether it moves in none of the ways to go on. All say the
+/// same but where normals depend on each other by as much as they are known to.
+enum class Held : std::uint8_t { by_bounds, at_rest, by_ways };
+
+/// True if what is held jointly stays so. Throws Abandoned if `interrupt` wants it.
 bool holds_jointly(const Activity& activity, const LocalModel& model, const std::vector<int>& joint,
-                   Interrupt* interrupt, bool may_rest = false);
+                   Interrupt* interrupt, Held how = Held::by_bounds);
 
 }  // namespace reluflow::layered

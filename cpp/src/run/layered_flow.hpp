@@ -18,6 +18,7 @@
 #include "layered/graph.hpp"
 #include "layered/implicit_step.hpp"
 #include "layered/jet.hpp"
+#include "layered/joint.hpp"
 #include "layered/late_pace.hpp"
 #include "layered/late_step.hpp"
 #include "layered/local_crossings.hpp"
@@ -137,6 +138,7 @@ class LayeredFlow final : public Run {
     bool holds_at(double u);
     std::vector<Index> hidden_units() const;
     double end_of_joint_slide(double u);
+    double behind(std::size_t k) const;
     void look_ahead(double u, double longest);
     Outcome resolve_contacts();
     void commit(double u);
@@ -212,8 +214,10 @@ class LayeredFlow final : public Run {
     std::vector<int> joint_;     // with which others each boundary slides, 0 for none; empty if all do alone
     std::vector<Vector> ahead_;  // behind an event of these
     bool is_joint_event_ = false;
-    Index let_go_ = -1;           // the hidden unit that is not held where it was last asked, if it is one
-    bool rests_jointly_ = false;  // what is held jointly, at the begin of the step, where it could leave
+    Index let_go_ = -1;            // the hidden unit that is not held where it was last asked, if it is one
+    Held held_ = Held::by_bounds;  // what is held jointly, at the begin of the step
+    double told_ = 0.0;            // the part of the next step in which a state behind an event has shown that it stays
+    double reach_ = 1.0;           // how much farther behind an event than usual that state is
     std::vector<Contact> contacts_;
     Vector end_, rate_, velocity_;
     std::vector<double> multipliers_;

@@ -18,6 +18,9 @@ constexpr int kLooks = 8;
 /// Behind an event by such a part of the step rates say where everything goes. Units that gather leave one after the
 /// other, ever closer: where the first is too far for one of them alone, the next are tried.
 constexpr std::array kAhead = {1e-4, 1e-7, 1e-10};
+/// Where the state behind has shown that nothing goes, and it does not hold by itself there either, the next one is
+/// twice as far behind, up to this part of the step.
+constexpr double kFarthest = 0.1;
 
 }  // namespace
 
@@ -39,11 +42,11 @@ bool LayeredFlow::holds_at(double u) {
     if (jet_.missed().duals.size() > 0) errors += jet_.missed().duals;
     model.add_errors(kBeyond * errors, kBeyond * DualRounding::of_decay(probe_));
     let_go_ = -1;
-    if (!holds_jointly(state_.activity, model, joint_, &interrupt_, rests_jointly_)) return false;
+    if (!holds_jointly(state_.activity, model, joint_, &interrupt_, held_)) return false;
     for (const Index unit : hidden_units()) {
         LocalModel own = model;
         own.look_at(sizes_of_units_.parameters_of(unit));
-        if (holds_jointly(state_.activity, own, joint_, &interrupt_, rests_jointly_)) continue;
+        if (holds_jointly(state_.activity, own, joint_, &interrupt_, held_)) continue;
         let_go_ = unit;
         return false;
     }
@@ -62,22 +65,32 @@ std::vector<Index> LayeredFlow::hidden_units() const {
 }
 
 // Bounds that several multipliers share are no series: the step is cut where they are first seen to be left. What is
-// not held from the begin on may rest, as far as nothing moves it on one side.
+// not held from the begin on may rest, as far as nothing moves it on one side, or have no way in which it moves.
 double LayeredFlow::end_of_joint_slide(double u) {
     if (joint_.empty() || u == 0.0) return u;
+    if (const double told = std::exchange(told_, 0.0); told > 0.0) {
+        pending_ = Status::running;
+        contacts_.clear();
+        return told * u;
+    }
     double low = 0.0;
     double high = 0.0;
-    rests_jointly_ = false;
+    held_ = Held::by_bounds;
     for (int look = 1; look <= kLooks && high == low; ++look) {
         high = u * look / kLooks;
         bool holds = holds_at(high);
         if (!holds && look == 1) {
-            rests_jointly_ = !holds_at(kAhead.front() * u);
-            holds = rests_jointly_ && holds_at(high);
+            const double begin = kAhead.front() * u;
+            if (!holds_at(begin)) held_ = Held::at_rest;
+            if (held_ == Held::at_rest && !holds_at(begin)) held_ = Held::by_ways;
+            holds = held_ != Held::by_bounds && holds_at(high);
         }
         if (holds) low = high;
     }
-    if (high == low) return u;
+    if (high == low) {
+        reach_ = 1.0;
+        return u;
+    }
     for (int round = 0; round < kHalvings && high - low > 1e-15 * u; ++round) {
         const double middle = 0.5 * (low + high);
         (holds_at(middle) ? low : high) = middle;
@@ -94,22 +107,33 @@ double LayeredFlow::end_of_joint_slide(double u) {
     return high;
 }
 
+// How far behind an event, as a part of the step, the state is of which is asked what goes.
+double LayeredFlow::behind(std::size_t k) const {
+    return std::min(reach_ * kAhead[k], kFarthest);
+}
+
 // States behind an event at u of a step that would have gone on to `longest`, where something may leave.
 void LayeredFlow::look_ahead(double u, double longest) {
     ahead_.clear();
     if (std::ranges::none_of(contacts_, [](const Contact& contact) { return contact.from == 0; })) return;
     ahead_.assign(kAhead.size(), state_.theta);
-    for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(u + kAhead[k] * longest, ahead_[k]);
+    for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(u + behind(k) * longest, ahead_[k]);
 }
 
 Outcome LayeredFlow::resolve_contacts() {
-    if (!std::exchange(is_joint_event_, false)) {
+    const bool is_joint = std::exchange(is_joint_event_, false);
+    if (!is_joint) {
         const Outcome found = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
         if (found != Outcome::undecided || std::ranges::any_of(resolution_.contacts(), &Contact::turns)) return found;
     }
-    for (const Vector& ahead : ahead_) {
-        const Outcome found = resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead);
-        if (found != Outcome::undecided) return found;
+    for (std::size_t k = 0; k < ahead_.size(); ++k) {
+        const Outcome found =
+            resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead_[k]);
+        if (found == Outcome::undecided) continue;
+        const bool changes = found != Outcome::unique || !resolution_.options().front().changes.empty();
+        told_ = is_joint && !changes ? behind(k) : 0.0;
+        reach_ = told_ > 0.0 ? 2.0 * reach_ : 1.0;
+        return found;
     }
     return Outcome::undecided;
 }
