@@ -65,7 +65,8 @@ std::vector<Index> LayeredFlow::hidden_units() const {
 }
 
 // Bounds that several multipliers share are no series: the step is cut where they are first seen to be left. What is
-// not held from the begin on may rest, as far as nothing moves it on one side, or have no way in which it moves.
+// not held from the begin on may rest, as far as nothing moves it on one side, or have no way in which it moves. What a
+// state behind an event has shown to stay does up to there.
 double LayeredFlow::end_of_joint_slide(double u) {
     if (joint_.empty() || u == 0.0) return u;
     if (const double told = std::exchange(told_, 0.0); told > 0.0) {
@@ -87,14 +88,12 @@ double LayeredFlow::end_of_joint_slide(double u) {
         }
         if (holds) low = high;
     }
-    if (high == low) {
-        reach_ = 1.0;
-        return u;
-    }
     for (int round = 0; round < kHalvings && high - low > 1e-15 * u; ++round) {
         const double middle = 0.5 * (low + high);
         (holds_at(middle) ? low : high) = middle;
     }
+    if (low > 0.0) reach_ = 1.0;  // what was in doubt is over
+    if (high == low) return u;
     pending_ = Status::running;
     contacts_.clear();
     holds_at(high);
@@ -115,6 +114,7 @@ double LayeredFlow::behind(std::size_t k) const {
 // States behind an event at u of a step that would have gone on to `longest`, where something may leave.
 void LayeredFlow::look_ahead(double u, double longest) {
     ahead_.clear();
+    if (!is_joint_event_) reach_ = 1.0;
     if (std::ranges::none_of(contacts_, [](const Contact& contact) { return contact.from == 0; })) return;
     ahead_.assign(kAhead.size(), state_.theta);
     for (std::size_t k = 0; k < kAhead.size(); ++k) jet_.theta_at(u + behind(k) * longest, ahead_[k]);
@@ -122,6 +122,7 @@ void LayeredFlow::look_ahead(double u, double longest) {
 
 Outcome LayeredFlow::resolve_contacts() {
     const bool is_joint = std::exchange(is_joint_event_, false);
+    told_ = 0.0;
     if (!is_joint) {
         const Outcome found = resolution_.resolve(jet_, state_.theta, state_.activity, contacts_, span_, known_here());
         if (found != Outcome::undecided || std::ranges::any_of(resolution_.contacts(), &Contact::turns)) return found;
@@ -131,7 +132,7 @@ Outcome LayeredFlow::resolve_contacts() {
             resolution_.resolve_joint(jet_, state_.theta, state_.activity, contacts_, span_, ahead_[k]);
         if (found == Outcome::undecided) continue;
         const bool changes = found != Outcome::unique || !resolution_.options().front().changes.empty();
-        told_ = is_joint && !changes ? behind(k) : 0.0;
+        if (is_joint && !changes) told_ = behind(k);
         reach_ = told_ > 0.0 ? 2.0 * reach_ : 1.0;
         return found;
     }
