@@ -199,6 +199,8 @@ def test_every_named_kind_of_data_runs(capsys, data):
         ([*PLANAR], "--until"),
         ([*PLANAR, "--until", "1", "--colour"], "No such option"),
         (["fly"], "fly"),
+        (["run", "digits:3,8"], "no argument but what reluflow run --help lists, found 'digits:3,8'"),
+        (["inspect", "a", "b", "c"], "found 'b c'"),
         (["inspect", "nowhere.npz"], "RUN must be a file"),
     ],
 )  # fmt: skip

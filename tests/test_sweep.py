@@ -364,6 +364,7 @@ def test_the_command_line_sweeps_stores_and_writes_a_table(capsys: pytest.Captur
         (["--grid", "seed", "--until", "1"], "--grid must have the form name=value,value or name=first:end"),
         (["--grid", "seed=0:x", "--until", "1"], "--grid must have the form"),
         (["--grid", "seed=0:2", "--grid", "seed=3", "--until", "1"], "each parameter once"),
+        (["--grid", "until=1,b"], "with numbers alone or words alone, found 'until=1,b'"),
         (["--grid", "colour=1", "--until", "1"], "grid must name parameters among"),
         (["--grid", "seed=0:2", "--until", "1", "--out", "x.xls"], "--out must name a file that ends with .csv or .nc"),
         (["--grid", "seed=0:2", "--until", "1", "--out", "none/x.csv"], "--out must lie in a folder that exists"),

@@ -49,7 +49,17 @@ def _of_typer(error: Exception) -> int:
     describe = getattr(error, "format_message", None)
     if describe is None:
         raise error
-    return _complain(_of_a_value(error) or str(describe()))
+    return _complain(_of_a_value(error) or _of_arguments(error, str(describe())))
+
+
+def _of_arguments(error: Exception, message: str) -> str:
+    """Say which command was given an argument too many, and where it says what it takes."""
+    extra, context = message.partition("Got unexpected extra argument")[2], getattr(error, "ctx", None)
+    if not extra or context is None:
+        return message
+    found = extra.partition("(")[2].removeprefix("s) (").rstrip(")")
+    command = context.command_path
+    return f"{command} must be given no argument but what {command} --help lists, found {found!r}"
 
 
 def _of_a_value(error: Exception) -> str | None:

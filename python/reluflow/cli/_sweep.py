@@ -98,6 +98,8 @@ def read_grid(parts: list[str]) -> dict[str, list[Any]]:
         if not equals or not text or name in grid:
             raise invalid("--grid", _FORM + ", each parameter once", repr(part))
         grid[name] = _range(part, text) if ":" in text else [_value(word.strip()) for word in text.split(",")]
+        if len({isinstance(value, str) for value in grid[name]}) > 1:
+            raise invalid("--grid", _FORM + ", with numbers alone or words alone", repr(part))
     return grid
 
 
