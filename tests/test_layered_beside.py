@@ -50,6 +50,25 @@ def test_a_distance_that_tends_to_what_is_beyond_is_met_in_time():
     assert layered[2] == pytest.approx(own[2], rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("rows", "W", "a"),
+    [
+        ([[-3, 2], [-3, 3], [0, -3], [-3, -2]], [[3, 0], [7, 11]], [-15, -2]),
+        ([[2, 0], [-3, 3], [2, 3]], [[-4, 13], [-24, 30]], [-16, 22]),
+    ],
+)
+def test_what_falls_beside_a_boundary_in_two_ways_does_not_cross(rows, W, a):
+    """A unit fits all samples that it sees, and tends to the boundary of one that it does not see. Where few orders of
+    a step could have an event in sight, fast errors of steps before made a root of them."""
+    data = rf.Dataset(np.array(rows, dtype=float), np.full(len(rows), 2.0))
+    net = rf.Network(1e-21 * np.array(W), 1e-21 * np.array(a))
+    options = {"until": 8.0, "loss": "squared", "rtol": 1e-10}
+    own = rf.integrate(data, net, **options)
+    layered = rf.integrate(data, net, rates=(1.0, 1.0), **options)
+    np.testing.assert_allclose(layered.final.W, own.final.W, atol=1e-9)
+    assert max(event.t for event in layered.events) < 4.0
+
+
 @pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
 @pytest.mark.parametrize("until", [300.0, 1000.0])
 def test_weights_that_decay_beside_their_boundaries_do_not_cross(rtol, until):

@@ -39,6 +39,18 @@ void exponential_falls_are_never_met() {
             }
 }
 
+// Nor is one that falls in two ways, the faster of which steps have left: few orders have a root near the tangent's.
+void falls_of_two_speeds_are_never_met() {
+    for (int order = 3; order <= 24; ++order)
+        for (const double part : {0.1, 0.3, 0.8, 1.0}) {
+            Row c = exponential(3e-13, 1.0, 0.0, order);
+            const Row fast = exponential(part * 3e-13, 4.5, 0.0, order);
+            for (int k = 0; k <= order; ++k) c[k] += fast[k];
+            const Descent found = descend(c, order, 1.5, 1e-27);
+            CHECK(found.u > 1.5 || !found.is_known);
+        }
+}
+
 // One that tends to what is beyond the boundary meets it in time.
 void falls_to_beyond_are_met() {
     for (double size = 1.0; size > 1e-10; size *= 0.1) {
@@ -133,6 +145,7 @@ int main() {
     what_is_below_the_error_of_a_step_has_no_root();
     roots_of_the_error_of_a_step_are_not_met();
     exponential_falls_are_never_met();
+    falls_of_two_speeds_are_never_met();
     falls_to_beyond_are_met();
     straight_lines_are_met_at_any_order();
     what_has_left_comes_back_where_its_series_says();

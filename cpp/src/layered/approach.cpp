@@ -58,20 +58,26 @@ Descent descend(Row& c, int order, double end, double rounding, int degree, doub
     if (start == 0.0 && rounding == 0.0) return {root, true};
     if (has_left && (root > end || evaluate(c.data(), order, 0.5 * root) > rounding)) return {root, true};
     const double foldings = start > 0.0 ? -c[1] / start * last : kLongest;
+    const double left = std::exp(-std::clamp(foldings, 0.0, kLongest));
+    const double known = std::max(kPart * left * start, kOfRounding * rounding);
+    const auto known_until = [&](double until) {
+        const int top = degree > 0 ? degree : order;
+        for (const int k : {top - 1, top})
+            if (std::abs(c[k]) * std::pow(until, k) > known) until = std::pow(known / std::abs(c[k]), 1.0 / k);
+        return until;
+    };
     const bool may_be_error = degree > 0 && root <= end;
     const bool is_error = may_be_error && start < kSomeErrors * error && !goes_beyond(c, order, end, error);
-    if (!may_be_error && !(foldings > kLater) && start > kSomeRoundings * rounding) return {root, true};
+    if (!may_be_error && !(foldings > kLater) && start > kSomeRoundings * rounding) {
+        const double until = root <= end ? known_until(root) : root;
+        return {until, until == root};
+    }
     if (root <= end) {
         c[0] += rounding;
         root = first_descent(c.data(), order, end);
         last = std::min(root, end);
     }
-    const double left = std::exp(-std::clamp(foldings, 0.0, kLongest));
-    const double known = std::max(kPart * left * start, kOfRounding * rounding);
-    double until = last;
-    const int top = degree > 0 ? degree : order;
-    for (const int k : {top - 1, top})
-        if (std::abs(c[k]) * std::pow(until, k) > known) until = std::pow(known / std::abs(c[k]), 1.0 / k);
+    const double until = known_until(last);
     // A solved step knows a place that is on its boundary no better than this: whether it drifts off is seen later.
     const bool rests = degree > 0 && start == 0.0 && root > end;
     if (until < last && !rests) return {until, false};
