@@ -33,3 +33,22 @@ def test_places_of_one_rate_go_together(loss: Literal["exponential", "logistic"]
         euler = rf.descend(data, before, loss=loss, step=(end - start) / n_steps, n_steps=n_steps)
         errors.append(np.abs(euler.final.theta - sol.final.theta).max())
     assert errors[1] < 0.5 * errors[0] < 1e-2
+
+
+def test_a_unit_rests_at_zero_on_samples_of_more_rays_than_are_listed() -> None:
+    """All weights of a unit of the third layer that act come to zero together, on 20 samples of one linear function of
+    five coordinates. Its boundaries depend on each other, and such runs were given up."""
+    rng = np.random.default_rng(20798)
+    n, d = int(rng.integers(8, 30)), int(rng.integers(1, 10))
+    X, y = rng.integers(0, 4, (n, d)).astype(float), rng.integers(0, 3, n).astype(float)
+    solutions = [
+        rf.ReluFlowRegressor(width=(4, 4, 3), until=rf.Stop(time=20.0), rtol=rtol, random_state=20798).fit(X, y)
+        for rtol in (1e-3, 1e-10)
+    ]
+    coarse, fine = (found.solution_ for found in solutions)
+    assert coarse.status == fine.status == "reached_time"
+    assert coarse.settings["rtol"] == 1e-3
+    held = fine.pattern(fine.t_end)[2][:, 2] == 0
+    assert held.sum() == 20
+    np.testing.assert_allclose(solutions[1].predict(X), y.mean(), atol=1e-9)  # the output reads nothing any more
+    np.testing.assert_allclose(coarse.final.theta, fine.final.theta, atol=1e-3)

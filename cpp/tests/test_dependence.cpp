@@ -40,12 +40,21 @@ void a_unit_on_three_samples_of_a_plane_leaves_along_six_rays() {
     CHECK(groups.size() == 1);
     CHECK(groups.front().boundaries.size() == 3);
     CHECK(groups.front().rays.size() == 6);
-    CHECK(!groups.front().has_too_many);
+}
+
+// Of 40 samples in general position any three of four coordinates leave a ray: 9,880.
+void one_on_samples_of_too_many_rays_is_no_group() {
+    Matrix X(40, 4);
+    for (Index i = 0; i < X.rows(); ++i)
+        for (Index k = 0; k < X.cols(); ++k) X(i, k) = std::pow(0.05 * static_cast<double>(i + 1), k);
+    const Graph graph = chain(4);
+    CHECK(sliding_groups(slides_on(graph, X, Vector::Ones(graph.parameters()))).empty());
 }
 
 }  // namespace
 
 int main() {
     a_unit_on_three_samples_of_a_plane_leaves_along_six_rays();
+    one_on_samples_of_too_many_rays_is_no_group();
     return tests::failures();
 }

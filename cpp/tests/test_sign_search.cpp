@@ -116,6 +116,13 @@ void a_search_is_given_up_when_that_is_wanted() {
     CHECK(given_up == 2);
 }
 
+void less_is_tried_of_many_places() {
+    CHECK(tried_of(6000, 1) == 6000);
+    CHECK(tried_of(6000, 40) == 6000);
+    CHECK(tried_of(6000, 80) == 1500);
+    CHECK(tried_of(6000, 200) == 240);
+}
+
 }  // namespace
 
 int main() {
@@ -126,5 +133,6 @@ int main() {
             cells_settled_as_one_are_those_settled_one_by_one(shared, leak);
         }
     a_search_is_given_up_when_that_is_wanted();
+    less_is_tried_of_many_places();
     return reluflow::tests::failures();
 }

@@ -131,7 +131,7 @@ void CellSearch::finish(Cell& cell) {
         moves_ = !is_best(cell, *near_);
         if (moves_) lower_ = cell.best;
         if (!moves_ && ++cells_seen_ > most_cells_) gap_ = kTooManyWays;
-    } else if (std::ssize(cells_) >= kMaxCells) {
+    } else if (std::ssize(cells_) >= tried_of(kMaxCells, form_.count())) {
         gap_ = kTooManyWays;
     } else {
         cells_.push_back(cell);

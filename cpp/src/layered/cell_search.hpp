@@ -6,6 +6,7 @@
 /// direction is a minimum if it is that of every cell that touches it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -30,6 +31,14 @@ struct CellMinimum {
 inline constexpr const char* kTooManyWays = "there are more ways to go on than are looked at";
 inline constexpr const char* kNoEnd = "rounding kept the search for the best way to go on from its end";
 inline constexpr const char* kHiddenMinimum = "rounding hides which of the ways to go on is best";
+
+/// How many of `most` are tried at a point where so many places are zero: beyond 40 the work of each grows with the
+/// square of their number.
+inline int tried_of(int most, int places) noexcept {
+    constexpr int kUsual = 40;
+    const double part = static_cast<double>(kUsual) / std::max(places, kUsual);
+    return static_cast<int>(part * part * most);
+}
 
 class CellSearch {
   public:

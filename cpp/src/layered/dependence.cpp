@@ -131,8 +131,7 @@ std::vector<SlidingGroup> sliding_groups(const Activity& activity) {
         for (std::size_t k = 0; k < normals.size(); ++k)
             coordinates.col(static_cast<Index>(k)) = least_squares(basis, normals[k]);
         group.rays = rays_of(coordinates);
-        group.has_too_many = group.rays.empty();
-        found.push_back(std::move(group));
+        if (!group.rays.empty()) found.push_back(std::move(group));
     }
     return found;
 }

@@ -19,7 +19,6 @@ struct SlidingGroup {
     std::vector<int> boundaries;
     std::vector<char> is_spanned;  ///< by boundary: the ones before it span its normal
     std::vector<Eigen::RowVectorXd> rays;
-    bool has_too_many = false;
 };
 
 std::vector<SlidingGroup> sliding_groups(const Activity& activity);

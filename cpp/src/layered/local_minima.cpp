@@ -170,7 +170,7 @@ bool LocalMinima::search_all(Block& block, const LocalForm& form) {
     };
     if (!any_kept && found(SignSearch(form, interrupt_, SignSearch::kFewLooks))) return true;
     if (found(CellSearch(form, interrupt_))) return true;
-    return !any_kept && found(SignSearch(form, interrupt_, SignSearch::kMostLooks));
+    return !any_kept && found(SignSearch(form, interrupt_, tried_of(SignSearch::kMostLooks, form.count())));
 }
 
 // Where there are too many ways to list, one of them is enough to go on.

@@ -55,7 +55,6 @@ void SlidingSeries::find_groups(const Activity& activity) {
 
 bool SlidingSeries::factor(const Fields& fields, Index parameters) {
     const int size = count();
-    if (std::ranges::any_of(groups_, &SlidingGroup::has_too_many)) return false;
     normals_.setZero(size, parameters);
     fields_.resize(size);
     for (Field& field : fields_) field.delta.clear();
