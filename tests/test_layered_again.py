@@ -48,7 +48,8 @@ class Core:
     def run(self, start, options, hook):
         status, events = self.ends[len(self.tolerances)]
         self.tolerances.append(options["rtol"])
-        raw = self.model.run(start, {**options, "until_events": events}, hook)
+        raw = self.model.run(start, {**options, "until_events": events, "hook_period": 0.0}, hook)
+        raw["seconds"] += 100.0
         message = "cannot determine how: all meet" if status == "undecided_event" else "it is over"
         return {**raw, "status": status, "success": False, "message": message}
 
@@ -65,7 +66,12 @@ def test_of_both_runs_the_one_that_came_farther_is_kept(monkeypatch, then, event
     monkeypatch.setattr(Core, "ends", (("undecided_event", 3), (then, events)))
     monkeypatch.setattr(Core, "tolerances", [], raising=False)
     monkeypatch.setattr(_core, "LayeredModel", Core)
-    sol = rf.integrate(rf.Dataset(X, y), net, until=50.0, loss="squared", rtol=1e-6)
+    told: list[float] = []
+    sol = rf.integrate(
+        rf.Dataset(X, y), net, until=50.0, loss="squared", rtol=1e-6, callback=lambda p: told.append(p.seconds)
+    )
+    assert told == sorted(told)
+    assert told[0] < 100.0 < told[-1]
     assert Core.tolerances == [1e-6, TIGHT]
     assert sol.settings["rtol"] == (TIGHT if events > 3 else 1e-6)
     assert len(sol.events) >= max(events, 3)

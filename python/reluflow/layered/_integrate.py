@@ -167,7 +167,7 @@ def _made_again(
     """
     seconds = options.get("until_seconds")
     left = {} if seconds is None else {"until_seconds": max(seconds - first["seconds"], 0.0)}
-    raw = model.run(origin, {**options, **left, "rtol": _TIGHT_RTOL}, hook)
+    raw = model.run(origin, {**options, **left, "rtol": _TIGHT_RTOL}, hook and _later(hook, first["seconds"]))
     raw["checkpoints"] = model.states(KEPT_STATES)
     if raw["checkpoints"][-1]["log_t"] < first["checkpoints"][-1]["log_t"]:
         model.restore(first["checkpoints"])
@@ -177,6 +177,11 @@ def _made_again(
     missed = first["message"].partition(":")[0]
     raw["message"] += f"; made again at rtol={_TIGHT_RTOL:g}, as at {settings['rtol']:g} it {missed}"
     return {**settings, "rtol": _TIGHT_RTOL}, raw
+
+
+def _later(hook: Hook, seconds: float) -> Hook:
+    """Return a hook that is told the time since another run began, so many seconds before."""
+    return lambda report: hook({**report, "seconds": report["seconds"] + seconds})
 
 
 def core_options(settings: dict[str, Any], asked: Layered, total: float) -> dict[str, Any]:
