@@ -88,3 +88,16 @@ def test_a_sample_in_two_parts_is_the_sample_where_a_neuron_dies(part: float) ->
     assert [event.kind for event in whole.events][:3] == ["die"] * 3
     split = rf.integrate((np.vstack((X, X)), np.vstack((Y, Y)), np.repeat([part, 1 - part], 3)), net, **rule)
     np.testing.assert_allclose(split.final.W, whole.final.W, atol=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_all_parameters_may_come_to_zero_at_one_instant(rtol: float) -> None:
+    """Both samples push the one neuron that reads them to zero, along the boundary of the second at last. Its sides
+    there were compared with what rounding had left of it, and no step was short enough."""
+    data = rf.Dataset([[0.46, -1.85], [-2.16, -0.51]], [-1.0, -1.0])
+    net = rf.Network([[-0.02, -0.075]], [0.078])
+    sol = rf.integrate(data, net, until=1.0, loss="exponential", train="first", rtol=rtol)
+    assert sol.status == "reached_time"
+    assert np.abs(sol.final.W).max() < 1e-16
+    assert (sol.final.pattern == 0).all()
+    assert sol.log_loss_end == pytest.approx(np.log(2.0), rel=1e-12)
