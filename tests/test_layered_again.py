@@ -7,6 +7,7 @@ import pytest
 
 import reluflow as rf
 from reluflow import _core
+from reluflow.layered import _integrate
 
 TIGHT = 1e-12
 MODEL = _core.LayeredModel
@@ -78,4 +79,22 @@ def test_of_both_runs_the_one_that_came_farther_is_kept(monkeypatch, then, event
     assert sol.status == then
     assert sol.message.startswith("cannot determine how" if then == "undecided_event" else "it is over")
     np.testing.assert_array_equal(sol(sol.t_end).theta, sol.final.theta)
+    assert np.isfinite(sol(0.5 * sol.t_end).theta).all()
+
+
+def test_a_second_run_that_falls_behind_is_given_up(monkeypatch):
+    """Where rounding keeps its steps short it would take minutes for what the first did in seconds, or hours."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
+    net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=3, scale=0.5, seed=0)
+    monkeypatch.setattr(Core, "ends", (("undecided_event", 3), ("stopped_by_callback", 12)))
+    monkeypatch.setattr(Core, "tolerances", [], raising=False)
+    monkeypatch.setattr(_core, "LayeredModel", Core)
+    monkeypatch.setattr(_integrate, "_MORE_STEPS", (0, 1))
+    sol = rf.integrate(rf.Dataset(X, y), net, until=50.0, loss="squared", rtol=1e-6)
+    assert (sol.status, sol.message, sol.settings["rtol"]) == (
+        "undecided_event",
+        "cannot determine how: all meet",
+        1e-6,
+    )
     assert np.isfinite(sol(0.5 * sol.t_end).theta).all()

@@ -23,6 +23,7 @@ POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of margins and of a step is larger than the error asked for
 HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 _TIGHT_RTOL = 1e-12  # of a run that is made again; with less than that rounding decides
+_MORE_STEPS = (10, 1000)  # times the steps of the first run, and more than these
 KEPT_STATES = 32  # stored with a solution for dense output after loading
 # What a run of layers can be ended by; the other criteria of a Stop belong to two layers.
 DEFAULT_RTOL = 1e-9
@@ -162,16 +163,17 @@ def _made_again(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run again at a tight tolerance: what a loose one leaves of the state may hide how an event goes on.
 
-    Events end most steps, so that it takes hardly more of them. Of the two runs the one that came farther is returned,
+    Events end most steps, so that it takes few more of them. Of the two runs the one that came farther is returned,
     with the settings that it had; and if it was the second that was told to stop, with that status.
     """
     seconds = options.get("until_seconds")
     left = {} if seconds is None else {"until_seconds": max(seconds - first["seconds"], 0.0)}
-    raw = model.run(origin, {**options, **left, "rtol": _TIGHT_RTOL}, hook and _later(hook, first["seconds"]))
+    hears = _Second(hook, first)
+    raw = model.run(origin, {**options, **left, "rtol": _TIGHT_RTOL}, hears)
     raw["checkpoints"] = model.states(KEPT_STATES)
     if raw["checkpoints"][-1]["log_t"] < first["checkpoints"][-1]["log_t"]:
         model.restore(first["checkpoints"])
-        ended = first if raw["status"] == "undecided_event" else raw
+        ended = first if raw["status"] == "undecided_event" or hears.is_given_up else raw
         return settings, {**first, **{name: ended[name] for name in ("status", "success", "message")}}
     raw["seconds"] += first["seconds"]
     missed = first["message"].partition(":")[0]
@@ -179,9 +181,26 @@ def _made_again(
     return {**settings, "rtol": _TIGHT_RTOL}, raw
 
 
-def _later(hook: Hook, seconds: float) -> Hook:
-    """Return a hook that is told the time since another run began, so many seconds before."""
-    return lambda report: hook({**report, "seconds": report["seconds"] + seconds})
+class _Second:
+    """Hears of a run that is made again, and gives it up where it takes far more steps than the first to come as far.
+
+    Where normals of what slides all but depend on each other, rounding may keep tight steps far shorter.
+    """
+
+    def __init__(self, hook: Hook | None, first: dict[str, Any]) -> None:
+        """Keep who else hears, how far the first run came, and how long it took."""
+        self._hook = hook
+        self._end = first["checkpoints"][-1]["log_t"]
+        self._most = _MORE_STEPS[0] * first["n_steps"] + _MORE_STEPS[1]
+        self._seconds = first["seconds"]
+        self.is_given_up = False
+
+    def __call__(self, report: dict[str, Any]) -> bool:
+        """Say whether the run is to stop, also for who else hears: to them it began with the first."""
+        self.is_given_up = report["steps"] > self._most and report["log_t"] < self._end
+        if self.is_given_up or self._hook is None:
+            return self.is_given_up
+        return bool(self._hook({**report, "seconds": report["seconds"] + self._seconds}))
 
 
 def core_options(settings: dict[str, Any], asked: Layered, total: float) -> dict[str, Any]:
