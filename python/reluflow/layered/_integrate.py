@@ -22,6 +22,7 @@ from ._solution import DeepSolution
 POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of margins and of a step is larger than the error asked for
 HOOK_PERIOD = 0.1  # seconds between two calls of a hook
+_MISSED = ("undecided_event", "accuracy_not_reached")  # by a loose tolerance, it may be
 _TIGHT_RTOL = 1e-12  # of a run that is made again; with less than that rounding decides
 _MORE_STEPS = (10, 1000)  # times the steps of the first run, and more than these
 KEPT_STATES = 32  # stored with a solution for dense output after loading
@@ -153,7 +154,7 @@ def integrate_layers(
         options |= {"start_time": net.t_end} if math.isfinite(net.t_end) else {"start_log_time": net.log_t_end}
     raw = model.run(origin, options, hook)
     raw["checkpoints"] = model.states(KEPT_STATES)
-    if raw["status"] == "undecided_event" and settings["rtol"] > _TIGHT_RTOL:
+    if raw["status"] in _MISSED and settings["rtol"] > _TIGHT_RTOL:
         settings, raw = _made_again(model, origin, options, hook, settings, raw)
     return DeepSolution(problem, problem.net, settings, raw)
 
@@ -161,7 +162,7 @@ def integrate_layers(
 def _made_again(
     model: Any, origin: Any, options: dict[str, Any], hook: Hook | None, settings: dict[str, Any], first: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run again at a tight tolerance: what a loose one leaves of the state may hide how an event goes on.
+    """Run again at a tight tolerance: what a loose one leaves of the state may hide how the run goes on.
 
     Events end most steps, so that it takes few more of them. Of the two runs the one that came farther is returned,
     with the settings that it had; and if it was the second that was told to stop, with that status.
@@ -173,11 +174,11 @@ def _made_again(
     raw["checkpoints"] = model.states(KEPT_STATES)
     if raw["checkpoints"][-1]["log_t"] < first["checkpoints"][-1]["log_t"]:
         model.restore(first["checkpoints"])
-        ended = first if raw["status"] == "undecided_event" or hears.is_given_up else raw
+        ended = first if raw["status"] in _MISSED or hears.is_given_up else raw
         return settings, {**first, **{name: ended[name] for name in ("status", "success", "message")}}
     raw["seconds"] += first["seconds"]
     missed = first["message"].partition(":")[0]
-    raw["message"] += f"; made again at rtol={_TIGHT_RTOL:g}, as at {settings['rtol']:g} it {missed}"
+    raw["message"] += f"; made again at rtol={_TIGHT_RTOL:g} (at {settings['rtol']:g}: {missed})"
     return {**settings, "rtol": _TIGHT_RTOL}, raw
 
 
