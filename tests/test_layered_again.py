@@ -15,12 +15,12 @@ MODEL = _core.LayeredModel
 FITS = [(20576, (6, 5), 1e-3), (20946, (4, 4, 3), 1e-4), (4242, (4, 4, 3), 1e-4)]
 
 
-def fit(seed: int, width: tuple[int, ...], rtol: float, **rules: float) -> rf.ReluFlowRegressor:
+def fit(seed: int, width: tuple[int, ...], rtol: float) -> rf.ReluFlowRegressor:
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(8, 30)), int(rng.integers(1, 10))
     X = rng.integers(0, 4, (n, d)).astype(float) if seed % 3 else rng.standard_normal((n, d))
     y = rng.integers(0, 3, n).astype(float)
-    until = rf.Stop(mean_loss=0.005, time=20.0, **rules)
+    until = rf.Stop(mean_loss=0.005, time=20.0)
     return rf.ReluFlowRegressor(width=width, until=until, rtol=rtol, random_state=seed).fit(X, y)
 
 
@@ -40,7 +40,7 @@ def test_what_a_loose_tolerance_does_not_tell_a_tight_one_does(seed, width, rtol
 class Core:
     """A model whose first run ends after a few events, which it cannot decide, and whose second one after others."""
 
-    ends = ("undecided_event", 3), ("", 0)
+    ends: tuple[tuple[str, int], tuple[str, int]]  # the status of each run, and after how many events
     tolerances: list[float]
 
     def __init__(self, *about: object) -> None:
@@ -58,7 +58,7 @@ class Core:
         return getattr(self.model, name)
 
 
-@pytest.mark.parametrize("then", ["undecided_event", "interrupted", "stopped_by_callback"])
+@pytest.mark.parametrize("then", ["undecided_event", "interrupted", "stopped_by_callback", "reached_seconds"])
 @pytest.mark.parametrize(
     ("events", "missed"), [(1, "undecided_event"), (12, "undecided_event"), (12, "accuracy_not_reached")]
 )
@@ -66,7 +66,7 @@ def test_of_both_runs_the_one_that_came_farther_is_kept(monkeypatch, then, event
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
     net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=3, scale=0.5, seed=0)
-    monkeypatch.setattr(Core, "ends", ((missed, 3), (then, events)))
+    monkeypatch.setattr(Core, "ends", ((missed, 3), (then, events)), raising=False)
     monkeypatch.setattr(Core, "tolerances", [], raising=False)
     monkeypatch.setattr(_core, "LayeredModel", Core)
     told: list[float] = []
@@ -82,6 +82,18 @@ def test_of_both_runs_the_one_that_came_farther_is_kept(monkeypatch, then, event
     assert sol.message.startswith("cannot determine how" if then == "undecided_event" else "it is over")
     np.testing.assert_array_equal(sol(sol.t_end).theta, sol.final.theta)
     assert np.isfinite(sol(0.5 * sol.t_end).theta).all()
+    assert sol.stats["seconds"] > 200.0
+
+
+def test_a_second_run_that_ends_as_asked_is_kept(monkeypatch):
+    """Also where the first came farther: it has not met what the stop asks for."""
+    data = rf.Dataset([[1.0, 0.5], [-0.3, 1.0], [0.2, -1.0]], [1.0, -0.5, 0.3])
+    net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=2, scale=0.7, seed=1)
+    monkeypatch.setattr(Core, "ends", (("undecided_event", 3), ("reached_events", 1)), raising=False)
+    monkeypatch.setattr(Core, "tolerances", [], raising=False)
+    monkeypatch.setattr(_core, "LayeredModel", Core)
+    sol = rf.integrate(data, net, until=50.0, loss="squared", rtol=1e-6)
+    assert (sol.status, sol.settings["rtol"]) == ("reached_events", TIGHT)
 
 
 def test_a_second_run_that_falls_behind_is_given_up(monkeypatch):
@@ -89,7 +101,7 @@ def test_a_second_run_that_falls_behind_is_given_up(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
     net = rf.DeepNetwork.init([rf.Dense(5), rf.Dense(4), rf.Dense(1)], dim=3, scale=0.5, seed=0)
-    monkeypatch.setattr(Core, "ends", (("undecided_event", 3), ("stopped_by_callback", 12)))
+    monkeypatch.setattr(Core, "ends", (("undecided_event", 3), ("stopped_by_callback", 12)), raising=False)
     monkeypatch.setattr(Core, "tolerances", [], raising=False)
     monkeypatch.setattr(_core, "LayeredModel", Core)
     monkeypatch.setattr(_integrate, "_MORE_STEPS", (0, 1))

@@ -23,6 +23,7 @@ POLICIES = ("inactive", "active", "stay", "raise")
 MIN_RTOL = 1e-14  # below it the rounding of margins and of a step is larger than the error asked for
 HOOK_PERIOD = 0.1  # seconds between two calls of a hook
 _MISSED = ("undecided_event", "accuracy_not_reached")  # by a loose tolerance, it may be
+_TOLD_TO_STOP = ("reached_seconds", "stopped_by_callback", "interrupted")
 _TIGHT_RTOL = 1e-12  # of a run that is made again; with less than that rounding decides
 _MORE_STEPS = (10, 1000)  # times the steps of the first run, and more than these
 KEPT_STATES = 32  # stored with a solution for dense output after loading
@@ -164,22 +165,24 @@ def _made_again(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run again at a tight tolerance: what a loose one leaves of the state may hide how the run goes on.
 
-    Events end most steps, so that it takes few more of them. Of the two runs the one that came farther is returned,
-    with the settings that it had; and if it was the second that was told to stop, with that status.
+    Events end most steps, so that it takes few more of them. It is returned with its settings, unless it ends before
+    the first by what is no stop of the state; then that is, with the status of the second if that was told to stop.
     """
     seconds = options.get("until_seconds")
     left = {} if seconds is None else {"until_seconds": max(seconds - first["seconds"], 0.0)}
     hears = _Second(hook, first)
     raw = model.run(origin, {**options, **left, "rtol": _TIGHT_RTOL}, hears)
     raw["checkpoints"] = model.states(KEPT_STATES)
-    if raw["checkpoints"][-1]["log_t"] < first["checkpoints"][-1]["log_t"]:
+    seconds = first["seconds"] + raw["seconds"]
+    is_behind = raw["checkpoints"][-1]["log_t"] < first["checkpoints"][-1]["log_t"]
+    if is_behind and raw["status"] in (*_MISSED, *_TOLD_TO_STOP):
         model.restore(first["checkpoints"])
         ended = first if raw["status"] in _MISSED or hears.is_given_up else raw
-        return settings, {**first, **{name: ended[name] for name in ("status", "success", "message")}}
-    raw["seconds"] += first["seconds"]
+        names = ("status", "success", "message")
+        return settings, {**first, **{name: ended[name] for name in names}, "seconds": seconds}
     missed = first["message"].partition(":")[0]
-    raw["message"] += f"; made again at rtol={_TIGHT_RTOL:g} (at {settings['rtol']:g}: {missed})"
-    return {**settings, "rtol": _TIGHT_RTOL}, raw
+    note = f"; made again at rtol={_TIGHT_RTOL:g} (at {settings['rtol']:g}: {missed})"
+    return {**settings, "rtol": _TIGHT_RTOL}, {**raw, "message": raw["message"] + note, "seconds": seconds}
 
 
 class _Second:
