@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reluflow as rf
+from reluflow.figures import panels
 from reluflow.papers.lyu_li import (
     CLAIMS,
     _hinted,
@@ -20,6 +21,7 @@ from reluflow.papers.lyu_li import (
     _tools,
 )
 from reluflow.papers.lyu_li import _preliminaries as bounds
+from reluflow.papers.lyu_li._teacher import _titled
 
 DATA = _tools.symmetric_example()
 LEAK = _tools.SYMMETRIC_LEAK
@@ -213,6 +215,13 @@ def test_the_plane_of_figure_four_holds_the_bias_and_the_first_two_inputs():
     x = np.array([[plane.u[3], plane.v[7], 0.0, 0.0, _teacher.BIAS]])
     assert plane.values[7, 3] == pytest.approx(net(x)[0])
     assert np.array_equal(plane.points, data.X[:, :2])
+
+
+def test_the_legend_of_figure_four_has_the_letters_of_its_panels():
+    figure, axes = panels(2)
+    legend = _titled(figure).legends[0]
+    sizes = {text.get_fontsize() for text in legend.get_texts()}
+    assert sizes == {axes[0].xaxis.get_ticklabels()[0].get_fontsize()}
 
 
 def test_the_plane_of_figure_two_keeps_the_constant_input():
