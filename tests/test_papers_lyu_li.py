@@ -21,7 +21,6 @@ from reluflow.papers.lyu_li import (
     _tools,
 )
 from reluflow.papers.lyu_li import _preliminaries as bounds
-from reluflow.papers.lyu_li._teacher import _titled
 
 DATA = _tools.symmetric_example()
 LEAK = _tools.SYMMETRIC_LEAK
@@ -219,7 +218,7 @@ def test_the_plane_of_figure_four_holds_the_bias_and_the_first_two_inputs():
 
 def test_the_legend_of_figure_four_has_the_letters_of_its_panels():
     figure, axes = panels(2)
-    legend = _titled(figure).legends[0]
+    legend = _teacher._titled(figure).legends[0]
     sizes = {text.get_fontsize() for text in legend.get_texts()}
     assert sizes == {axes[0].xaxis.get_ticklabels()[0].get_fontsize()}
 

@@ -35,7 +35,7 @@ _TEST_SEED, _N_TEST = 1_000_000, 10_000
 # Learning rate 0.01 until the data are interpolated, then raised: rates and steps of our own, none are printed.
 _SCHEDULE = ((0.01, 3000), (0.1, 1500), (1.0, 1500))
 _FLOW_LOSS = 1e-3
-# To this log t limits are waited for: for n = 90 two neurons change sides after 1e5, and the limit is certain at 1e6.
+# To this log t limits are waited for: for n = 90 two neurons begin to slide after 1e5, and the limit is certain at 1e6.
 _LATE = 1e7
 _LINEAR = 0.02  # relative distance from a linear function that counts as none
 GUESSES = (
