@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,84 @@ def test_layers_let_go_what_other_data_no_longer_hold(what: str, seed: int) -> N
     anew = rf.integrate(data, half.final, until=1.0, loss=loss)
     assert (on.t_start, on.t_end) == (3.0, 4.0)
     np.testing.assert_allclose(on.final.theta, anew.final.theta, rtol=0, atol=1e-8)
+
+
+def late_run(kind: str, seed: int) -> tuple[rf.Dataset, rf.Network]:
+    """Return a small problem whose neurons slide and leave until late."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 10)), int(rng.integers(2, 5))
+    if kind == "integers":
+        X = rng.integers(-2, 3, (n, d)).astype(float)
+        X[~X.any(axis=1), 0] = 1.0
+    else:
+        X = np.c_[rng.standard_normal((n, d - 1)), np.ones(n)]
+    data = rf.Dataset(X, rng.choice([-1.0, 1.0], n))
+    scale, leak = float(rng.choice([1e-3, 0.1, 1.0])), float(rng.choice([0.0, 0.0, 0.1]))
+    return data, rf.Network.init(8, d, scale=scale, leak=leak, seed=seed)
+
+
+def events_of(*runs: rf.Solution) -> list[tuple[int, int, str]]:
+    """Return neuron, sample and kind of the events of a run in parts; the starts of later parts are none."""
+    found = []
+    for part, run in enumerate(runs):
+        events = run.events
+        rows = zip(events.neuron.tolist(), events.sample.tolist(), events.kind.tolist(), strict=True)
+        found += [row for row in rows if part == 0 or not row[2].startswith("start")]
+    return sorted(found)
+
+
+# Each second part had 4 to 15 more events: neurons left boundaries on which the whole run keeps them.
+LATE_CUTS = [
+    ("integers", 644, 1e4, 201.7),
+    ("integers", 1017, 1e4, 173.8),
+    ("integers", 1194, 1e4, 2130.0),
+]
+
+
+@pytest.mark.parametrize(("kind", "seed", "end", "cut"), LATE_CUTS)
+def test_two_parts_have_the_events_of_the_whole(kind: str, seed: int, end: float, cut: float) -> None:
+    data, net = late_run(kind, seed)
+    until = rf.Stop(log_time=end)
+    whole = rf.integrate(data, net, until=until)
+    first = rf.integrate(data, net, until=rf.Stop(log_time=cut))
+    second = rf.integrate(data, first, until=until)
+    assert events_of(first, second) == events_of(whole)
+    assert second.stats["steps"] <= whole.stats["steps"] - first.stats["steps"] + 10
+    np.testing.assert_allclose(second.final.theta, whole.final.theta, rtol=0, atol=1e-6 * whole.final.norm)
+
+
+def test_a_part_that_was_stored_goes_on_as_it_would_have(tmp_path: Path) -> None:
+    data, net = late_run("integers", 1017)
+    first = rf.integrate(data, net, until=rf.Stop(log_time=173.8))
+    first.save(tmp_path / "part.npz")
+    until = rf.Stop(log_time=1e4)
+    ends = [rf.integrate(data, part, until=until) for part in (first, rf.load(tmp_path / "part.npz"))]
+    assert events_of(ends[0]) == events_of(ends[1])
+    assert np.array_equal(ends[0].final.theta, ends[1].final.theta)
+
+
+@pytest.mark.parametrize("seed", [644, 1017, 1194])
+def test_a_run_that_was_interrupted_has_the_events_of_the_whole(seed: int) -> None:
+    data, net = late_run("integers", seed)
+    until = rf.Stop(log_time=1e4)
+    whole = rf.integrate(data, net, until=until)
+    first = rf.integrate(data, net, until=until, callback=lambda progress: progress.log_t > 150.0, callback_period=0.0)
+    assert first.status == "stopped_by_callback"
+    second = rf.integrate(data, first, until=until)
+    assert events_of(first, second) == events_of(whole)
+
+
+@pytest.mark.parametrize("changed", ["labels", "rtol", "loss"])
+def test_what_changes_the_run_begins_it_anew(changed: str) -> None:
+    """The lengths and held boundaries of another flow, or of other steps, say nothing of this one."""
+    data, net = late_run("integers", 1017)
+    first = rf.integrate(data, net, until=rf.Stop(log_time=173.8))
+    data = rf.Dataset(data.X, -data.y) if changed == "labels" else data
+    options: dict[str, Any] = {"loss": "exponential" if changed == "loss" else "logistic"}
+    options |= {"rtol": 1e-10} if changed == "rtol" else {}
+    until = rf.Stop(log_time=200.0)
+    on = rf.integrate(data, first, until=until, **options)
+    raw = {**first._raw}
+    del raw["final_pace"]
+    forgotten = rf.Solution(first.data, first.initial, first.settings, raw)
+    assert np.array_equal(on.final.theta, rf.integrate(data, forgotten, until=until, **options).final.theta)

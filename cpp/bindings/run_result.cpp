@@ -104,9 +104,9 @@ py::dict result_out(RunResult&& result) {
     py::dict held;
     held["exponent"] = result.exponent;
     held["offsets"] = array_out(std::move(result.offsets));
-    const Pace& pace = result.pace;
-    held["pace"] = py::make_tuple(pace.smooth, pace.events, pace.square, pace.late, pace.gain);
     out["held"] = held;
+    const Pace& pace = result.pace;
+    out["final_pace"] = array_out(std::vector<double>{pace.smooth, pace.events, pace.square, pace.late, pace.gain});
     out["final_t"] = result.t;
     out["final_log_t"] = result.log_t;
     out["final_log_loss"] = result.log_loss;

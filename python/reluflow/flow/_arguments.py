@@ -30,6 +30,8 @@ PATTERN_TOL = 1e-6
 # `bench/limits.py --against 1e-11` compares limits at this one with those of tight runs (docs/horizon.md).
 LIMIT_RTOL = 1e-6
 MAX_THREADS = 2**31 - 1  # what the core can hold
+# Ends at which it is not known how the flow goes on: the next run decides anew.
+_UNDECIDED = ("branch", "undecided_event", "accuracy_not_reached", "non_finite")
 # Weights between this and its inverse are squared as they are.
 LARGEST_SQUARED = 1e140
 
@@ -175,12 +177,29 @@ def start_of(data: Dataset, net: object) -> Start:
     return start
 
 
-def is_at_rest(data: Dataset, net: object, settings: Settings) -> bool:
-    """Tell whether a run that begins at `net` goes on from one that came to rest, in the same flow.
+def told_of(data: Dataset, net: object, settings: Settings) -> dict[str, Any]:
+    """Return what the core is told of the run that led to `net`, if this one goes on in its flow: options of the core.
+
+    That it came to rest holds at any tolerance. Where the whole run would go on as this one does, it is another leg:
+    neurons on boundaries are held there, and steps have the lengths that they would have had.
+    """
+    if not isinstance(net, Solution) or not _is_of_flow(net, data, settings):
+        return {}
+    told: dict[str, Any] = {"at_rest": "rest_log_t" in net._raw["stats"]}
+    used = net.settings
+    as_before = all(getattr(used, name) == getattr(settings, name) for name in ("rtol", "atol", "on_branch"))
+    decided = net.status not in _UNDECIDED and not is_beyond_digits(settings.start_log_time)
+    if as_before and decided and "final_pace" in net._raw:
+        told |= {"goes_on": True, "pace": net._raw["final_pace"]}
+    return told
+
+
+def _is_of_flow(net: Solution, data: Dataset, settings: Settings) -> bool:
+    """Tell whether a run on these data follows the flow of `net`.
 
     The factor of the loss changes the pace alone; beside weight decay it changes the place of rest too.
     """
-    if not isinstance(net, Solution) or "rest_log_t" not in net._raw["stats"] or net.loss != settings.loss:
+    if net.loss != settings.loss:
         return False
     decay, of_other = (
         used.weight_decay / reduction_factor(used.reduction, data.total) for used in (net.settings, settings)

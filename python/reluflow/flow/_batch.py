@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -26,7 +26,7 @@ class Launch(NamedTuple):
     data: Dataset
     net: Network
     settings: Settings
-    at_rest: bool = False  # goes on from a run that came to rest
+    told: Mapping[str, Any] = {}  # of the run that led to its start, as `told_of` says
 
 
 # The batches of this process, for `_abandon`.
@@ -118,7 +118,7 @@ class Batch:
 
 def _job(launch: Launch, place: int, extra: dict[str, Any]) -> tuple[Any, ...]:
     """Return what the core is told of a run; a start beyond the digits of log t is held smaller, as by `integrate`."""
-    data, net, settings, at_rest = launch
+    data, net, settings, told = launch
     held = hold(net.W, net.a, settings.start_log_time)
-    options = core_options(data, net, settings) | extra | {"at_rest": at_rest, "exponent": held.exponent}
+    options = {**core_options(data, net, settings), **extra, **told, "exponent": held.exponent}
     return place, held.W, held.a, net.leak, options

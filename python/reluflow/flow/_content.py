@@ -10,7 +10,8 @@ import numpy.typing as npt
 from .._files import DamagedError
 from ..kinks import EVENT_KINDS
 
-# Name, dtype and shape of each array: m neurons, d inputs, n samples, k kept states, c checkpoints, e events.
+# Name, dtype and shape of each array: m neurons, d inputs, n samples, k kept states, c checkpoints, e events,
+# p numbers of the control of steps.
 _SHAPES = (
     ("t", "f8", "k"),
     ("log_t", "f8", "k"),
@@ -39,13 +40,15 @@ _SHAPES = (
     ("beyond_pattern", "i1", "mn"),
     ("final_sample_weights", "f8", "n"),
     ("beyond_sample_weights", "f8", "n"),
+    ("final_pace", "f8", "p"),
 )
 # Of a run to its limit that went on beyond the range of doubles: its last state, smaller by a power of two.
 _BEYOND = ("beyond_W", "beyond_a", "beyond_pattern")
 # Of the samples at both ends, where margins no longer tell them.
 _SAMPLE_WEIGHTS = ("final_sample_weights", "beyond_sample_weights")
+_PACES = 5  # `Pace` of the core
 # Not in the files of older versions, or not in all.
-LATER = ("checkpoint_events", *_BEYOND, *_SAMPLE_WEIGHTS)
+LATER = ("checkpoint_events", *_BEYOND, *_SAMPLE_WEIGHTS, "final_pace")
 _WEIGHTS = ("W", "a", "checkpoint_W", "checkpoint_a", "final_W", "final_a", "beyond_W", "beyond_a")
 _TIMES = ("t", "log_t", "checkpoint_t", "checkpoint_log_t", "event_t", "event_log_t")
 _RECORD = {
@@ -71,7 +74,7 @@ def check_arrays(arrays: dict[str, Any]) -> None:
     shape = arrays["X"].shape
     if len(shape) != 2:
         raise DamagedError(f"X has the shape {shape}")
-    sizes = {"n": shape[0], "d": shape[1]}
+    sizes = {"n": shape[0], "d": shape[1], "p": _PACES}
     for name, kind, letters in _SHAPES:
         if name in LATER and name not in arrays:
             continue
@@ -83,6 +86,8 @@ def check_arrays(arrays: dict[str, Any]) -> None:
         shares = arrays[name]
         is_share = bool(((shares >= 0) & np.isfinite(shares)).all()) and bool(shares.any())
         _require(is_share, name, "weights that are no shares of a sum")
+    pace = arrays.get("final_pace", np.zeros(_PACES))
+    _require(bool(((pace >= 0) & np.isfinite(pace)).all()), "final_pace", "lengths of steps that no run has")
     for name in _TIMES:
         steps = arrays[name][1:] >= arrays[name][:-1]  # False beside nan
         _require(bool(steps.all()) and not np.isnan(arrays[name][:1]).any(), name, "times that do not increase")

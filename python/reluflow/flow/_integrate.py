@@ -14,7 +14,7 @@ from ..layered import DeepNetwork, DeepSolution
 from ..layered._problem import ArrayData
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import MultiClassNetwork, Network
-from ._arguments import Asked, is_at_rest, start_of, thread_count
+from ._arguments import Asked, start_of, thread_count, told_of
 from ._going_on import flow_of
 from ._layers import run_layers
 from ._multiclass import MultiClassSolution, integrate_classes
@@ -291,7 +291,7 @@ def _integrate(
     start = start_of(problem, net)
     settings = asked.settings(start)
     check_targets(problem, settings.loss, name_of_targets(data))
-    return integrate_one(problem, start.net, settings, threads, listening, at_rest=is_at_rest(problem, net, settings))
+    return integrate_one(problem, start.net, settings, threads, listening, told=told_of(problem, net, settings))
 
 
 def integrate_watched(
@@ -307,9 +307,9 @@ def integrate_watched(
     start = start_of(data, net)
     settings = asked.settings(start)
     check_targets(data, settings.loss)
-    rests = is_at_rest(data, net, settings)
+    told = told_of(data, net, settings)
     listening = listeners(False, callback)
-    return integrate_one(data, start.net, settings, thread_count(threads), listening, watching, at_rest=rests)
+    return integrate_one(data, start.net, settings, thread_count(threads), listening, watching, told=told)
 
 
 def integrate_beside_rest(

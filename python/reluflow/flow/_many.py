@@ -15,7 +15,7 @@ from ..datasets._dataset import one_target
 from ..layered import DeepNetwork, DeepSolution
 from ..losses import LossName, ReductionName, check_targets
 from ..networks import Network
-from ._arguments import Asked, Start, is_at_rest, start_of, thread_count
+from ._arguments import Asked, Start, start_of, thread_count, told_of
 from ._batch import Batch, Launch
 from ._ended import Run, ended
 from ._going_on import flow_of
@@ -264,7 +264,7 @@ def _launches(data: Any, nets: Any, asked: Asked) -> list[Launch]:
             settings = known.get((start.t, start.log_t)) or asked.settings(start)
             check_targets(problem, settings.loss, name_of_targets(given))
         known[start.t, start.log_t] = settings
-        launches.append(Launch(problem, start.net, settings, is_at_rest(problem, net, settings)))
+        launches.append(Launch(problem, start.net, settings, told_of(problem, net, settings)))
     if not launches:
         asked.settings(Start(Network([[1.0]], [1.0]), 0.0, float("-inf")))  # bad options speak even then
     return launches

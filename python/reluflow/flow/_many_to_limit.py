@@ -56,8 +56,8 @@ def answer(task: LimitTask) -> Answer:
 
 
 def _run(launch: Launch, threads: int, listening: Listeners, watching: Watching | None = None) -> Solution:
-    data, net, settings, at_rest = launch
-    return integrate_one(data, net, settings, threads, listening, watching, at_rest=at_rest)
+    data, net, settings, told = launch
+    return integrate_one(data, net, settings, threads, listening, watching, told=told)
 
 
 def _never() -> bool:

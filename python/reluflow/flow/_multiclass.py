@@ -16,7 +16,7 @@ from .._digest import fingerprint_of
 from .._validation import FloatArray, instance, invalid, shown
 from ..datasets import MultiClassDataset
 from ..networks import MultiClassNetwork
-from ._arguments import Asked, is_at_rest, start_of
+from ._arguments import Asked, start_of, told_of
 from ._batch import Batch, Launch
 from ._facts import end_of
 from ._many_to_limit import classes_to_limit
@@ -275,7 +275,7 @@ def integrate_classes(
         problem = data.binary(k)
         start = start_of(problem, net[k])
         settings = asked.settings(start)
-        launches.append(Launch(problem, start.net, settings, is_at_rest(problem, net[k], settings)))
+        launches.append(Launch(problem, start.net, settings, told_of(problem, net[k], settings)))
     began = perf_counter()
     if launches[0].settings.until.limit:
         solutions = tuple(classes_to_limit(launches, n_threads, listening))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from .. import _core
 from ..datasets import Dataset
 from ..networks import Network
-from ._arguments import core_options, is_at_rest
+from ._arguments import core_options, told_of
 from ._beyond import is_beyond, tells_time
 from ._join import joined
 from ._outcome import solution_of, whole
@@ -25,6 +26,8 @@ from ._solution import Solution
 from ._stop import Stop
 from ._to_limit import to_limit, to_time_beside_rest
 
+# Of a start that no run led to.
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Where a loss stalls a run to its limit goes on beside what is at rest. Until then it is followed through so many steps
 # that rounding limits, and other runs through 3,000: each unit of log t takes three times as many as the one before.
 _MOST_LIMITED = 200.0
@@ -48,11 +51,11 @@ def integrate_one(
     listening: Listeners,
     watching: Watching | None = None,
     *,
-    at_rest: bool = False,
+    told: Mapping[str, Any] = NOTHING,
 ) -> Solution:
-    """Run one flow, in legs if it is to end where its limit is certified."""
+    """Run one flow, in legs if it is to end where its limit is certified; `told`: by `told_of`, of its start."""
     is_leg = bool(settings.until.limit)
-    with _Legs(data, net, settings, threads, listening, watching, at_rest, is_leg) as leg:
+    with _Legs(data, net, settings, threads, listening, watching, told, is_leg) as leg:
         if settings.until.limit:
             return whole(to_limit(leg, settings.until, settings.start_log_time, settings.weight_decay), settings)
         return leg(None, settings.until)
@@ -65,7 +68,7 @@ def run_beside_rest(
 
     The last leg is returned: its end is the flow's but for the margins at rest (docs/design/resting.md).
     """
-    with _Legs(data, net, settings, 1, listening, None, at_rest=False, is_leg=True) as leg:
+    with _Legs(data, net, settings, 1, listening, None, told=NOTHING, is_leg=True) as leg:
         return to_time_beside_rest(leg, settings.until, rests)
 
 
@@ -80,12 +83,12 @@ class _Legs:
         threads: int,
         listening: Listeners,
         watching: Watching | None,
-        at_rest: bool,
+        told: Mapping[str, Any],
         is_leg: bool,
     ) -> None:
         """Keep the problem and who is to hear of its runs; `is_leg` if others may go on from them."""
         self._data, self._net, self._settings, self._threads = data, net, settings, threads
-        self._watching, self._at_rest, self._is_leg, self._period = watching, at_rest, is_leg, listening.period
+        self._watching, self._told, self._is_leg, self._period = watching, told, is_leg, listening.period
         self._progress = _Progress()
         self._reporter = Reporter(listening, self._progress.report)
 
@@ -106,8 +109,8 @@ class _Legs:
         held = hold(begin.W, begin.a, own.start_log_time) if done is None else _held_by(done)
         options = core_options(data, begin, own) | {"n_threads": self._threads, "hook_period": self._period}
         options |= {"hook_waited": perf_counter() - self._progress.heard}  # legs may be shorter than a period
-        rests = self._at_rest if done is None else is_at_rest(data, done, own)
-        options |= {"at_rest": rests, "exponent": held.exponent}
+        options |= {"exponent": held.exponent}
+        options |= self._told if done is None else told_of(data, done, own)
         if self._is_leg:  # what is done where a loss stalls is decided between legs
             options["past_stall"] = False
         if done is not None:
@@ -174,8 +177,8 @@ def _held_by(done: Solution) -> Held:
 def _carried_on(done: Solution) -> dict[str, Any]:
     """Return what a leg is told of the one before it, and of the roles of the samples, if it goes on beside some."""
     raw, held = done._raw, done._raw["held"]
-    names = ("offsets", "pace", "rest_scales", "tail_share", "rtol", "rounding")
-    options = {name: held[name] for name in names if name in held} | {"goes_on": True}
+    names = ("offsets", "rest_scales", "tail_share", "rtol", "rounding")
+    options = {name: held[name] for name in names if name in held} | {"goes_on": True, "pace": raw["final_pace"]}
     if "final_sample_weights" in raw:
         options["sample_weights"] = raw["final_sample_weights"]
     return options

@@ -46,7 +46,7 @@ def solution_of(
 def whole(solution: Solution, settings: Settings) -> Solution:
     """Return the run that legs make up, with the settings of the whole, and say what it did not reach."""
     raw = {**solution._raw, "message": solution.message + _missed(settings, len(solution.t))}
-    raw.pop("held", None)
+    _forget_leg(raw)
     found = Solution(solution.data, solution.initial, settings, raw)
     if "limit" in solution.__dict__:
         found.__dict__["limit"] = solution.limit  # worked out already
@@ -58,8 +58,15 @@ def complete(raw: dict[str, Any], settings: Settings, *, is_leg: bool = False) -
     if raw["status"] == "branch":
         raw["branchings"][-1]["chosen"] = NO_CHOICE
     if not is_leg:
-        raw.pop("held", None)
+        _forget_leg(raw)
         raw["message"] += _missed(settings, len(raw["t"]))
+
+
+def _forget_leg(raw: dict[str, Any]) -> None:
+    """Take out what only the next leg needs; the pace of a state that was held smaller is not that of the state."""
+    held = raw.pop("held", None)
+    if held is not None and held["exponent"]:
+        raw.pop("final_pace", None)
 
 
 def _missed(settings: Settings, reached: int) -> str:
