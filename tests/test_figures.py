@@ -277,7 +277,7 @@ def test_without_ffmpeg_the_message_says_what_is_left(tmp_path, monkeypatch):
 def test_the_film_can_be_a_page_that_needs_no_network(tmp_path):
     page = figures.animate_directions(film_of_three()[0], tmp_path / "film.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 3
-    assert "http" not in page
+    assert "://" not in page
     assert 'class="fa' not in page
 
 

@@ -159,8 +159,8 @@ def test_neurons_that_cancel_leave_rounding_in_the_gradient(n_outputs: int) -> N
     assert {(limit.certified, limit.point) for limit in limits} == {(True, "local minimum")}
 
 
-def test_no_more_is_certified_than_a_billionth_of_the_gradient() -> None:
-    assert (rounding_left(1.0), rounding_left(1e20)) == (1e-11, 1e-9)
+def test_no_more_is_certified_than_a_part_of_the_gradient() -> None:
+    assert (rounding_left(1.0), rounding_left(1e20)) == (1e-11, 1e-8)
     assert rounding_left(1e5) == pytest.approx(8e5 * np.finfo(np.float64).eps)
 
 

@@ -240,7 +240,7 @@ def _is_strict(early: _Early, u: FloatArray) -> bool:
     on = np.unique(early.boundaries.boundary[sector == 0])
     if not len(on):
         return True
-    rest, _, rank, _ = np.linalg.lstsq(early.boundaries.normal[on].T, early.pull(sector))
+    rest, _, rank, _ = np.linalg.lstsq(early.boundaries.normal[on].T, early.pull(sector), rcond=None)
     if rank == len(on):
         below, above = (rest + edges[on] for edges in early.boundaries.all_edges(early.lam, early.leak))
         return bool((below >= -early.rounding).all() and (above <= early.rounding).all())

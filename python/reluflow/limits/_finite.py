@@ -36,7 +36,7 @@ TAKEN_AWAY = 0.5
 # Beside an output weight that stays, w below this part of it that adds nothing is what rounding has left of zero.
 _ROUNDED = 1e-6
 # No residual above this is certified, whatever rounding leaves.
-_LARGEST_TOL = 1e-9
+_LARGEST_TOL = 1e-8
 
 
 def finite(state: State, core: Core) -> Limit:
